@@ -1,0 +1,3 @@
+export function ensureControlPlane(options?: {
+  log?: (line: string) => void
+}): Promise<{ dir: string; version: string }>

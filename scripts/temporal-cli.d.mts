@@ -1,0 +1,1 @@
+export function ensureTemporalCli(options?: { log?: (line: string) => void }): Promise<string | null>

@@ -1,0 +1,62 @@
+// `npm test`: everything, with whatever vitest is given after `--`. The last line is the count, alone.
+import { spawn } from 'node:child_process'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { ensureInstalled, ROOT } from './install.mjs'
+
+ensureInstalled()
+
+const folder = await mkdtemp(join(tmpdir(), 'noderoll-test-'))
+const report = join(folder, 'report.json')
+try {
+  const code = await vitest(process.argv.slice(2))
+  const { passed, failed, skipped } = counts(await readFile(report, 'utf8').catch(() => null), code)
+  console.log(`\n${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`)
+  process.exitCode = failed > 0 ? 1 : 0
+} finally {
+  await rm(folder, { recursive: true, force: true })
+}
+
+/**
+ * @param {string[]} args
+ * @returns {Promise<number>}
+ */
+function vitest(args) {
+  const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`]
+  const program = join(ROOT, 'node_modules/vitest/vitest.mjs')
+  const child = spawn(process.execPath, [program, 'run', ...reporters, ...args], {
+    cwd: ROOT,
+    stdio: ['ignore', 'inherit', 'inherit'],
+  })
+  // An interrupt reaches vitest by itself: it tears its servers down, and only then do we count.
+  process.on('SIGINT', () => undefined)
+  process.on('SIGTERM', () => child.kill('SIGTERM'))
+  return new Promise((resolve, reject) => {
+    child.on('error', reject)
+    child.on('close', (status) => resolve(status ?? 1))
+  })
+}
+
+/**
+ * A run that went wrong outside any test (a file that does not load, an error nobody caught, no report at all) must
+ * never look like a passed one: it counts as one failure.
+ * @param {string | null} text
+ * @param {number} code
+ */
+function counts(text, code) {
+  if (text === null) return { passed: 0, failed: 1, skipped: 0 }
+  /** @type {{ numPassedTests: number, numFailedTests: number, numPendingTests: number, numTodoTests: number,
+   *   testResults: { status: string, assertionResults: { status: string }[] }[] }} */
+  const json = JSON.parse(text)
+  const broken = json.testResults.filter(
+    (file) =>
+      file.status === 'failed' && !file.assertionResults.some((assertion) => assertion.status === 'failed'),
+  )
+  const failed = json.numFailedTests + broken.length
+  return {
+    passed: json.numPassedTests,
+    failed: failed === 0 && code !== 0 ? 1 : failed,
+    skipped: json.numPendingTests + json.numTodoTests,
+  }
+}

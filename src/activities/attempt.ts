@@ -1,0 +1,93 @@
+import { activityInfo, Context } from '@temporalio/activity'
+import { HEARTBEAT_SECONDS } from '../api/timing.js'
+
+/** A live attempt of an activity: its cancellation, its heartbeat, and whether it may still send anything. */
+export interface Attempt {
+  readonly signal: AbortSignal
+  readonly runId: string
+  readonly attempt: number
+  /** Heartbeat details of the attempt before, if any. */
+  readonly before: unknown
+  /** Milliseconds since the server scheduled this activity (first attempt). Server and worker clocks: NTP is assumed. */
+  sinceScheduledMs(): number
+  /** What the next heartbeats carry. */
+  note(details: unknown): void
+  /** Throws when this attempt may send nothing more: cancelled, or held up for longer than its heartbeat timeout. */
+  mayStillAct(): void
+  /** Tells the workflow what is waited for, not more often than once in half a minute and only when it changed. */
+  waitsFor(why: readonly string[]): Promise<void>
+}
+
+/** Seconds of waiting before anybody is told, so that short waits cost no history. */
+const QUIET_SECONDS = 5
+const TELL_AGAIN_SECONDS = 30
+
+/**
+ * Runs a step with a heartbeat from a timer, so that a request that hangs never stops it.
+ *
+ * An attempt that was frozen (SIGSTOP, a stalled machine) for longer than its heartbeat timeout has been given up by the
+ * server: another one may be at work. It must not finish its sentence when it wakes up, so the gap is measured at every
+ * beat on the monotonic clock, and remembered.
+ */
+export async function attempting<T>(subject: string, step: (attempt: Attempt) => Promise<T>): Promise<T> {
+  const context = Context.current()
+  const info = activityInfo()
+  const frozen = new AbortController()
+  let details: unknown = info.heartbeatDetails
+  let lastBeat = performance.now()
+  const beat = () => {
+    const now = performance.now()
+    if (now - lastBeat > HEARTBEAT_SECONDS * 1000)
+      frozen.abort(new Error('this attempt was held up past its heartbeat timeout'))
+    lastBeat = now
+    context.heartbeat(details)
+  }
+  const timer = setInterval(beat, (HEARTBEAT_SECONDS * 1000) / 4)
+  const signal = AbortSignal.any([context.cancellationSignal, frozen.signal])
+  const startedAt = performance.now()
+  let toldAt = Number.NEGATIVE_INFINITY
+  let told = ''
+  const attempt: Attempt = {
+    signal,
+    runId: info.workflowExecution?.runId ?? '',
+    attempt: info.attempt,
+    before: info.heartbeatDetails,
+    sinceScheduledMs: () => Date.now() - info.scheduledTimestampMs,
+    note: (now) => {
+      details = now
+    },
+    mayStillAct: () => {
+      beat()
+      signal.throwIfAborted()
+    },
+    waitsFor: async (why) => {
+      details = { ...(typeof details === 'object' ? details : {}), waitsFor: why }
+      const text = why.join('\n')
+      const now = performance.now()
+      if (text === told || now - startedAt < QUIET_SECONDS * 1000) return
+      if (now - toldAt < TELL_AGAIN_SECONDS * 1000) return
+      told = text
+      toldAt = now
+      await tellWorkflow(subject, why)
+    },
+  }
+  beat()
+  try {
+    return await step(attempt)
+  } finally {
+    clearInterval(timer)
+  }
+}
+
+/** A wait that nobody hears of is still a wait: failing to tell must not fail the step. */
+async function tellWorkflow(subject: string, why: readonly string[]): Promise<void> {
+  const { log } = Context.current()
+  const execution = activityInfo().workflowExecution
+  if (execution === undefined) return
+  try {
+    const handle = Context.current().client.workflow.getHandle(execution.workflowId, execution.runId)
+    await handle.signal('waiting', { subject, why: why.slice(0, 10) })
+  } catch (error) {
+    log.debug('Could not tell the workflow what is waited for', { error: String(error) })
+  }
+}

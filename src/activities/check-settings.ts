@@ -1,0 +1,32 @@
+import type { WithSpec } from '../api/activities.js'
+import { failure } from '../api/failures.js'
+import { cannotProve } from '../core/check-settings.js'
+import type { World } from '../ports/connections.js'
+import { attempting } from './attempt.js'
+import { mustBeThisCluster, readFacts, refusalSentence, settingsVerdict } from './facts.js'
+import { orFailure } from './port-failure.js'
+
+/**
+ * Reads the cluster and refuses what cannot be (CKS-00, 02, 04, 05, 14), naming every problem at once. Writes nothing:
+ * it runs before the first write, and again under the Lease.
+ */
+export function checkSettings(world: World) {
+  return async ({ spec }: WithSpec): Promise<void> =>
+    attempting('settings', (attempt) =>
+      orFailure(`checking the settings of ${spec.target.cluster}`, 'SettingsRefused', async () => {
+        const connections = await world.connect(spec.target)
+        const operation = await connections.machines.clusterOperation(attempt.signal)
+        const facts = await readFacts(connections, spec.pools, attempt.signal)
+        mustBeThisCluster(spec.target, facts)
+        const verdict = await settingsVerdict(connections, facts, spec.rollout, attempt.signal)
+        const problems = verdict.problems.map(
+          (problem) => `${problem.where}: ${problem.what}; ${problem.fix}`,
+        )
+        if (spec.rollout) problems.push(...cannotProve(facts.members, facts.pools))
+        if (operation !== null) problems.unshift(`the provider says: ${operation}; wait for its end`)
+        if (problems.length > 0) {
+          throw failure('SettingsRefused', refusalSentence(spec.target.cluster, problems), problems)
+        }
+      }),
+    )
+}

@@ -1,0 +1,129 @@
+import type { Baseline, Cordoned, InCluster } from '../api/activities.js'
+import { failure } from '../api/failures.js'
+import type { Batch, BatchNode } from '../core/batch.js'
+import { attemptAnnotation, MARK_KEYS } from '../core/marks.js'
+import { type AttemptMark, isMarked, type NodeChange, type NodeRecord } from '../core/model.js'
+import { differences } from '../core/out-of-date.js'
+import { sayBatch } from '../core/progress.js'
+import { bootedSince } from '../core/recovery.js'
+import { isAnotherMachine } from '../core/verify.js'
+import type { Connections, World } from '../ports/connections.js'
+import { type Attempt, attempting } from './attempt.js'
+import { changeNode } from './change-node.js'
+import { holderOf, mustHoldLease } from './ours.js'
+import { orFailure } from './port-failure.js'
+
+/** Stands in the boot-id annotation of a machine that was off and had none: any boot id is a new one. */
+const NO_BOOT_ID = 'none'
+
+/**
+ * Marks and cordons every node of the batch, one patch each (CKS-15), and gives back what was found. A node somebody else
+ * cordoned gets the attempt mark only. A node with nothing left to do is named `upToDate` and not touched (CKS-24).
+ * Throws `NodeChanged` when a node is gone, is another machine, or has no boot id to prove a restart by.
+ */
+export function cordonNodes(world: World) {
+  return async (input: InCluster & { batch: Batch; token: string }): Promise<readonly Cordoned[]> =>
+    attempting('cordon', (attempt) =>
+      orFailure(`cordoning ${sayBatch(input.batch)}`, 'NodeChanged', async () => {
+        const connections = await world.connect(input.target)
+        await mustHoldLease(world, connections, input, attempt)
+        const rollout = holderOf(world, input.rollout)
+        return Promise.all(
+          input.batch.nodes.map((node) =>
+            cordonOne(connections, attempt, node, { rollout, token: input.token }),
+          ),
+        )
+      }),
+    )
+}
+
+async function cordonOne(
+  connections: Connections,
+  attempt: Attempt,
+  job: BatchNode,
+  ours: { rollout: string; token: string },
+): Promise<Cordoned> {
+  const machine = await connections.machines.get(job.machineId, attempt.signal)
+  if (machine === null)
+    throw failure('NodeChanged', `machine ${job.machineName} is gone at the provider; ask again`)
+  const stillToDo = machine.power !== 'running' || differences(machine, job.wants).length > 0
+  if (job.node === null) {
+    return stillToDo
+      ? { kind: 'cordoned', machineId: job.machineId, baseline: NO_NODE }
+      : { kind: 'upToDate', machineId: job.machineId }
+  }
+  let found: NodeRecord | null = null
+  await changeNode(connections.cluster, attempt, job.node, (node) => {
+    if (isAnotherMachine(node, job)) {
+      throw failure(
+        'NodeChanged',
+        `node ${node.name} runs on ${node.providerId} now, not on ${job.providerId}; look at it, then ask again`,
+      )
+    }
+    if (node.marks.attempt?.token === ours.token && node.marks.attempt.run === attempt.runId) {
+      found ??= node
+      return null
+    }
+    found = node
+    if (!stillToDo && !isMarked(node.marks)) return null
+    if (job.how === 'roll' && node.bootId === null) {
+      throw failure(
+        'NodeChanged',
+        `node ${node.name} has no boot id that could prove a restart; nothing was done to it`,
+      )
+    }
+    return markChange(node, job, { ...ours, run: attempt.runId })
+  })
+  if (found === null)
+    throw failure('NodeChanged', `node ${job.node} is gone from the cluster; its machine was not touched`)
+  if (!stillToDo && !isMarked((found as NodeRecord).marks))
+    return { kind: 'upToDate', machineId: job.machineId }
+  return { kind: 'cordoned', machineId: job.machineId, baseline: baselineOf(found, job, ours.token) }
+}
+
+const NO_NODE: Baseline = {
+  bootId: null,
+  uid: null,
+  ephemeralStorageKiB: null,
+  cordonedByOthers: false,
+  foundMarked: false,
+  expectNewBoot: true,
+}
+
+function markChange(
+  node: NodeRecord,
+  job: BatchNode,
+  ours: { rollout: string; token: string; run: string },
+): NodeChange {
+  const earlier = node.marks.attempt
+  const mark: AttemptMark = {
+    ...ours,
+    at: new Date().toISOString(),
+    // What an earlier rollout recorded stays until we act: release decides on it (CKS-21).
+    bootId: isMarked(node.marks) ? (earlier?.bootId ?? null) : node.bootId,
+    uid: node.uid,
+    added: earlier?.added ?? { labels: {}, annotations: {} },
+  }
+  const weCordon = !node.unschedulable || node.marks.bootId !== null
+  const annotations: Record<string, string> = { [MARK_KEYS.attempt]: attemptAnnotation(mark) }
+  if (weCordon && node.marks.bootId === null) annotations[MARK_KEYS.bootId] = node.bootId ?? NO_BOOT_ID
+  return {
+    ...(weCordon && !node.unschedulable && job.how !== 'return' ? { unschedulable: true } : {}),
+    annotations,
+  }
+}
+
+/** From the node as it was before our patch, or, on a later attempt, from the marks that patch left. */
+function baselineOf(node: NodeRecord, job: BatchNode, token: string): Baseline {
+  const again = node.marks.attempt?.token === token
+  const earlier = isMarked(node.marks) && !again
+  const cordonedByUs = node.marks.bootId !== null
+  return {
+    bootId: job.how === 'return' ? (node.marks.bootId ?? node.marks.attempt?.bootId ?? null) : node.bootId,
+    uid: node.uid,
+    ephemeralStorageKiB: node.ephemeralStorageKiB,
+    cordonedByOthers: node.unschedulable && !cordonedByUs,
+    foundMarked: earlier,
+    expectNewBoot: job.how !== 'return' || bootedSince(node),
+  }
+}

@@ -1,0 +1,50 @@
+import type { RolloutActivities } from '../api/activities.js'
+import type { World } from '../ports/connections.js'
+import { beginRollout } from './begin-rollout.js'
+import { checkSettings } from './check-settings.js'
+import { checkSpec, checkTarget } from './check-spec.js'
+import { cordonNodes } from './cordon-nodes.js'
+import { drainNode } from './drain-node.js'
+import { failNode } from './fail-node.js'
+import { letGo } from './let-go.js'
+import { nextBatch } from './next-batch.js'
+import { preflightBatch } from './preflight-batch.js'
+import { readPlan } from './read-plan.js'
+import { readStatus } from './read-status.js'
+import { lookForRelease, release } from './release.js'
+import { resizeMachine } from './resize-machine.js'
+import { restoreMachine } from './restore-machine.js'
+import { startMachine } from './start-machine.js'
+import { stopMachine } from './stop-machine.js'
+import { storeSettings } from './store-settings.js'
+import { takeLease } from './take-lease.js'
+import { undoNodes } from './undo-nodes.js'
+import { verifyNode } from './verify-node.js'
+
+/** Every step, over the outside worlds this worker can reach. */
+export function createActivities(world: World): RolloutActivities {
+  return {
+    checkSpec: checkSpec(world),
+    checkTarget: checkTarget(world),
+    takeLease: takeLease(world),
+    beginRollout: beginRollout(world),
+    checkSettings: checkSettings(world),
+    storeSettings: storeSettings(world),
+    letGo: letGo(world),
+    nextBatch: nextBatch(world),
+    preflightBatch: preflightBatch(world),
+    cordonNodes: cordonNodes(world),
+    drainNode: drainNode(world),
+    stopMachine: stopMachine(world),
+    resizeMachine: resizeMachine(world),
+    startMachine: startMachine(world),
+    restoreMachine: restoreMachine(world),
+    verifyNode: verifyNode(world),
+    undoNodes: undoNodes(world),
+    failNode: failNode(world),
+    release: release(world),
+    lookForRelease: lookForRelease(world),
+    readPlan: readPlan(world),
+    readStatus: readStatus(world),
+  }
+}

@@ -1,0 +1,128 @@
+import { failure } from '../api/failures.js'
+import { checkSettings, type SettingsVerdict } from '../core/check-settings.js'
+import { type Membership, membership } from '../core/membership.js'
+import type { EtcdView, Machine, NodeRecord, PoolSpec } from '../core/model.js'
+import type { RolloutFacts } from '../core/next-batch.js'
+import { differences } from '../core/out-of-date.js'
+import type { ClusterRecord } from '../core/record.js'
+import { type EffectivePool, effectivePools, poolsInForce } from '../core/settings.js'
+import type { RolloutSpec, Target } from '../core/spec.js'
+import type { Connections } from '../ports/connections.js'
+import type { Versioned } from '../ports/records.js'
+
+/** Everything a decision about the whole cluster needs, read just now. */
+export interface ClusterFacts extends Membership {
+  readonly record: Versioned<ClusterRecord>
+  readonly identity: string
+  readonly nodes: readonly NodeRecord[]
+  readonly machines: readonly Machine[]
+  readonly pools: readonly EffectivePool[]
+}
+
+/** Reads nodes, machines and the stored record, side by side. Throws `PortError`. */
+export async function readFacts(
+  connections: Connections,
+  asked: readonly PoolSpec[],
+  signal: AbortSignal,
+): Promise<ClusterFacts> {
+  const [record, identity, nodes, machines] = await Promise.all([
+    connections.records.read(signal),
+    connections.cluster.identity(signal),
+    connections.cluster.nodes(signal),
+    connections.machines.list(signal),
+  ])
+  const found = membership(poolsInForce(asked, record.value), nodes, machines)
+  return {
+    ...found,
+    record,
+    identity,
+    nodes,
+    machines,
+    pools: effectivePools(asked, record.value, found.members),
+  }
+}
+
+/** Throws `SettingsRefused` naming every problem of the membership and of the cluster's identity (CKS-00). */
+export function mustBeThisCluster(target: Target, facts: ClusterFacts): void {
+  const problems = facts.problems.map((problem) => `${problem.where} ${problem.what}; ${problem.fix}`)
+  const { cluster, identity } = facts.record.value
+  if (identity !== null && identity !== facts.identity) {
+    problems.unshift(
+      `cluster ${target.cluster} was another one (identity ${identity}, now ${facts.identity}); ` +
+        'check the context of the spec, or remove the ConfigMap noderoll if the cluster was rebuilt',
+    )
+  }
+  if (cluster !== null && cluster !== target.cluster) {
+    problems.unshift(
+      `this cluster is known as ${cluster}, not ${target.cluster}; check the context or the name in the spec`,
+    )
+  }
+  if (problems.length > 0)
+    throw failure('SettingsRefused', refusalSentence(target.cluster, problems), problems)
+}
+
+export function refusalSentence(cluster: string, problems: readonly string[]): string {
+  const shown = problems.slice(0, 20).join('. ')
+  const more = problems.length > 20 ? `. And ${problems.length - 20} more` : ''
+  return `Cluster ${cluster} is not rolled, nothing was changed: ${shown}${more}`
+}
+
+/** Asks the provider about every machine that would change, and core about the rest (CKS-04, CKS-05, CKS-14). */
+export async function settingsVerdict(
+  connections: Connections,
+  facts: ClusterFacts,
+  rollout: boolean,
+  signal: AbortSignal,
+): Promise<SettingsVerdict> {
+  const refusals: Record<string, readonly string[]> = {}
+  const asking = facts.members.filter((member) => {
+    const pool = facts.pools.find((one) => one.name === member.pool)
+    return pool !== undefined && differences(member.machine, pool.settings).length > 0
+  })
+  for (let i = 0; i < asking.length; i += REFUSALS_AT_ONCE) {
+    await Promise.all(
+      asking.slice(i, i + REFUSALS_AT_ONCE).map(async ({ machine, pool }) => {
+        const settings = facts.pools.find((one) => one.name === pool)?.settings
+        if (settings === undefined) return
+        for (const offering of settings.offerings ?? [null]) {
+          const wants = {
+            offering,
+            rootDiskGiB: rollout ? settings.rootDiskGiB : null,
+            affinityGroups: settings.affinityGroups,
+          }
+          const found = await connections.machines.refusals(machine, wants, signal)
+          if (found.length > 0)
+            refusals[machine.id] = [...new Set([...(refusals[machine.id] ?? []), ...found])]
+        }
+      }),
+    )
+  }
+  return checkSettings(
+    { pools: facts.pools, members: facts.members, outsiders: facts.outsiders, refusals },
+    rollout,
+  )
+}
+
+const REFUSALS_AT_ONCE = 10
+
+/** What a batch is decided on. */
+export async function rolloutFacts(
+  connections: Connections,
+  spec: RolloutSpec,
+  facts: ClusterFacts,
+  signal: AbortSignal,
+): Promise<RolloutFacts> {
+  const verdict = await settingsVerdict(connections, facts, true, signal)
+  return {
+    pools: facts.pools,
+    members: facts.members,
+    outsiders: facts.outsiders,
+    skippedPools: verdict.skippedPools,
+    startStopped: spec.startStopped,
+  }
+}
+
+/** The members as etcd shows them; null where the target has no control plane of its own to look after. */
+export async function etcdView(connections: Connections, signal: AbortSignal): Promise<EtcdView | null> {
+  return connections.controlPlane === null ? null : connections.controlPlane.members(signal)
+}

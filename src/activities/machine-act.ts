@@ -1,0 +1,87 @@
+import type { NodeJob } from '../api/activities.js'
+import { type FailureType, failure } from '../api/failures.js'
+import { batchNodeName } from '../core/batch.js'
+import type { Machine } from '../core/model.js'
+import { PortError, portErrorKind } from '../ports/errors.js'
+import type { Machines, Operation } from '../ports/machines.js'
+import type { Attempt } from './attempt.js'
+import { waitFor } from './wait.js'
+
+/** Longest pause between two looks at a machine, in seconds. */
+const SLOWEST_SECONDS = 5
+
+export interface MachineAct {
+  /** For messages: `stop`, `start`, `set offering`. */
+  readonly act: string
+  /** Is it as wanted? */
+  done(machine: Machine): boolean
+  /** May the call be sent in this state? False: something is under way, wait. */
+  ready(machine: Machine): boolean
+  send(machines: Machines, signal: AbortSignal): Promise<Operation>
+  readonly refusedAs: FailureType
+  /** Called right before the call goes out; throws when it may not. */
+  before?(): Promise<void>
+}
+
+/**
+ * Brings a machine to a state: look, send the call once if it is needed, watch its operation, look again. The machine's
+ * own state decides, never an operation's end alone (B26): an attempt that finds the work done sends nothing.
+ *
+ * A call that comes to nothing is sent once more; `capacity` throws `PortError` of that kind.
+ */
+export async function ensureMachine(
+  machines: Machines,
+  job: Pick<NodeJob, 'node'>,
+  attempt: Attempt,
+  act: MachineAct,
+): Promise<Machine> {
+  const name = batchNodeName(job.node)
+  let operation: Operation = null
+  let sent = 0
+  let lastError = ''
+  return waitFor<Machine>(attempt, {
+    slowestSeconds: SLOWEST_SECONDS,
+    limit: null,
+    look: async () => {
+      if (operation !== null) {
+        const state = await machines.operation(operation, attempt.signal)
+        if (state.kind === 'running') return { why: [`${act.act} of ${name} is under way at the provider`] }
+        if (state.kind === 'capacity') throw new PortError('capacity', `${act.act} of ${name}: ${state.why}`)
+        if (state.kind === 'failed') lastError = `: ${state.why}`
+        operation = null
+      }
+      const machine = await machines.get(job.node.machineId, attempt.signal)
+      if (machine === null) {
+        throw failure('MachineFailed', `${act.act} of ${name}: its machine is gone at the provider`)
+      }
+      if (act.done(machine)) return { done: machine }
+      if (!act.ready(machine)) return { why: [sayState(name, machine)] }
+      if (sent === MOST_SENDS) {
+        throw failure(
+          act.refusedAs,
+          `${act.act} of ${name} was accepted ${sent} times, and ${sayState(name, machine)}${lastError}`,
+        )
+      }
+      await act.before?.()
+      attempt.mayStillAct()
+      try {
+        operation = await act.send(machines, attempt.signal)
+        sent++
+      } catch (error) {
+        // Somebody else's operation came first: wait for its end, then look again.
+        if (portErrorKind(error) !== 'conflict') throw error
+        return { why: [`${name}: the provider is busy with it`] }
+      }
+      return { why: [`${act.act} of ${name} was sent`], ...(operation === null ? { atOnce: true } : {}) }
+    },
+  })
+}
+
+/** A call that is accepted and comes to nothing is sent once more, then given up (B26). */
+const MOST_SENDS = 2
+
+function sayState(name: string, machine: Machine): string {
+  return machine.operation === null
+    ? `machine of ${name} is ${machine.power}`
+    : `${name}: ${machine.operation} in progress`
+}

@@ -1,0 +1,30 @@
+import type { InCluster, RolloutId } from '../api/activities.js'
+import { failure } from '../api/failures.js'
+import { sayHolder } from '../core/holder.js'
+import type { Connections, World } from '../ports/connections.js'
+import type { Attempt } from './attempt.js'
+
+/** The Lease holder this rollout is. */
+export function holderOf(world: World, rollout: RolloutId): string {
+  return sayHolder({ server: world.executions.server, namespace: world.executions.namespace, ...rollout })
+}
+
+/**
+ * Throws `LeaseLost` unless the Lease, read afresh, names this rollout. Every step that takes something away asks this
+ * first: after a takeover the old holder must not write a single thing.
+ */
+export async function mustHoldLease(
+  world: World,
+  connections: Connections,
+  input: InCluster,
+  attempt: Attempt,
+): Promise<void> {
+  const holder = holderOf(world, input.rollout)
+  const lease = await connections.records.lease(attempt.signal)
+  if (lease.value.holder !== holder) {
+    throw failure(
+      'LeaseLost',
+      `cluster ${input.target.cluster} is held by ${lease.value.holder ?? 'nobody'}, no longer by this rollout; nothing more is written`,
+    )
+  }
+}

@@ -1,0 +1,48 @@
+import { ApplicationFailure, CancelledFailure } from '@temporalio/common'
+import { type FailureType, failure, notYet } from '../api/failures.js'
+import { PortError } from '../ports/errors.js'
+
+/** Never asked to wait longer than this by the other side, in seconds. */
+const LONGEST_PAUSE_SECONDS = 120
+
+/**
+ * A port's error as a failure of the step: what may pass by itself is retried within the caller's budget, a refusal
+ * is final with the given type. Anything else is a bug and stays what it is.
+ */
+export function portFailure(error: unknown, where: string, refusedAs: FailureType): unknown {
+  if (!(error instanceof PortError)) return error
+  const sentence = `${where}: ${error.message}`
+  const pause = Math.min(error.retryAfterSeconds ?? 1, LONGEST_PAUSE_SECONDS)
+  switch (error.kind) {
+    case 'unreachable':
+    case 'conflict':
+      return notYet('Unreachable', sentence, Math.max(1, pause))
+    case 'throttled':
+      return notYet('Unreachable', sentence, Math.max(2, pause))
+    case 'capacity':
+      return failure('CapacityUnavailable', sentence)
+    case 'notFound':
+    case 'refused':
+      return failure(refusedAs, sentence)
+    default:
+      return error.kind satisfies never
+  }
+}
+
+/** Runs a step and turns a port's error into the step's failure. */
+export async function orFailure<T>(
+  where: string,
+  refusedAs: FailureType,
+  step: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await step()
+  } catch (error) {
+    throw portFailure(error, where, refusedAs)
+  }
+}
+
+/** Is this error somebody's decision (ours or Temporal's), not an outside world's? */
+export function isDecision(error: unknown): boolean {
+  return error instanceof ApplicationFailure || error instanceof CancelledFailure
+}

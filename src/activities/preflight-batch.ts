@@ -1,0 +1,90 @@
+import type { WithSpec } from '../api/activities.js'
+import { failure } from '../api/failures.js'
+import { type Batch, batchNodeName, type Position } from '../core/batch.js'
+import type { Health } from '../core/model.js'
+import { nameOf } from '../core/model.js'
+import { holdups, type PreflightFacts } from '../core/preflight.js'
+import { sayBatch } from '../core/progress.js'
+import type { RolloutSpec } from '../core/spec.js'
+import type { Connections, World } from '../ports/connections.js'
+import { attempting } from './attempt.js'
+import { etcdView, readFacts } from './facts.js'
+import { orFailure } from './port-failure.js'
+import { waitFor } from './wait.js'
+
+const SLOWEST_SECONDS = 5
+
+/**
+ * CKS-12, CKS-13: waits until every other machine runs, every other node is Ready and quorum would hold without the
+ * batch. Throws `PreflightFailed` with what is in the way when the limit passes.
+ */
+export function preflightBatch(world: World) {
+  return async (input: WithSpec & { batch: Batch; position: Position }): Promise<void> =>
+    attempting('preflight', (attempt) =>
+      orFailure(`preflight of ${sayBatch(input.batch)}`, 'PreflightFailed', async () => {
+        const { spec, batch } = input
+        const connections = await world.connect(spec.target)
+        const options = {
+          tolerateUnready: spec.tolerateUnready,
+          leave: input.position.leave.map((skip) => skip.name),
+        }
+        await waitFor<true>(attempt, {
+          slowestSeconds: SLOWEST_SECONDS,
+          watch: (wake) => [connections.cluster.watchNodes(wake, null)],
+          limit: {
+            seconds: spec.limits.preflightSeconds,
+            fail: (why) =>
+              failure(
+                'PreflightFailed',
+                `batch ${sayBatch(batch)} did not get through preflight in ${spec.limits.preflightSeconds} s: ${why.join('; ')}. ` +
+                  'Its nodes were not touched; mend this and ask again',
+              ),
+          },
+          look: async () => {
+            const facts = await preflightFacts(connections, spec, batch, attempt.signal)
+            const why = holdups(batch, facts, { ...options, leave: leaveStopped(options.leave, spec, facts) })
+            return why.length === 0 ? { done: true } : { why }
+          },
+        })
+      }),
+    )
+}
+
+/** Machines that somebody stopped and that are to be left alone do not hold up the others (CKS-11). */
+function leaveStopped(leave: readonly string[], spec: RolloutSpec, facts: PreflightFacts): string[] {
+  if (spec.startStopped) return [...leave]
+  const stopped = facts.members.filter((member) => member.machine.power === 'stopped')
+  return [...leave, ...stopped.map(nameOf)]
+}
+
+/** What preflight, and the look right before the stop, decide on. */
+export async function preflightFacts(
+  connections: Connections,
+  spec: RolloutSpec,
+  batch: Batch,
+  signal: AbortSignal,
+): Promise<PreflightFacts> {
+  const { members, outsiders } = await readFacts(connections, spec.pools, signal)
+  const { controlPlane, cluster } = connections
+  if (batch.type === 'worker') return { members, outsiders, etcd: null, etcdReady: null, apiServers: {} }
+  const leaving = new Set(batch.nodes.map(batchNodeName))
+  const others = [
+    ...members.filter((member) => member.type === 'control').map(nameOf),
+    ...outsiders.filter((node) => node.controlPlane).map((node) => node.name),
+  ].filter((name) => !leaving.has(name))
+  const [etcd, etcdReady, health] = await Promise.all([
+    etcdView(connections, signal),
+    cluster.etcdReady(signal),
+    Promise.all(
+      others.map(
+        async (name): Promise<[string, Health]> => [
+          name,
+          controlPlane === null
+            ? { kind: 'unknown', why: 'no etcd in the spec' }
+            : await controlPlane.apiServer(name, signal),
+        ],
+      ),
+    ),
+  ])
+  return { members, outsiders, etcd, etcdReady, apiServers: Object.fromEntries(health) }
+}

@@ -1,0 +1,67 @@
+import type { PlanReport } from '../api/activities.js'
+import { type Batch, batchNodeName, START_POSITION } from '../core/batch.js'
+import { cannotProve } from '../core/check-settings.js'
+import { countPools } from '../core/next-batch.js'
+import { planRollout } from '../core/plan.js'
+import { bounded, MOST_NAMES } from '../core/progress.js'
+import type { RolloutSpec } from '../core/spec.js'
+import type { World } from '../ports/connections.js'
+import { attempting } from './attempt.js'
+import { readFacts, rolloutFacts, settingsVerdict } from './facts.js'
+import { orFailure } from './port-failure.js'
+
+/** The whole rollout as it would go if every batch succeeds: reads only, no Lease (`planRollout`). */
+export function readPlan(world: World) {
+  return async ({ spec }: { spec: RolloutSpec }): Promise<PlanReport> =>
+    attempting('plan', (attempt) =>
+      orFailure(`planning ${spec.target.cluster}`, 'SettingsRefused', async () => {
+        const connections = await world.connect(spec.target)
+        const facts = await readFacts(connections, spec.pools, attempt.signal)
+        const verdict = await settingsVerdict(connections, facts, spec.rollout, attempt.signal)
+        const forBatches = await rolloutFacts(connections, spec, facts, attempt.signal)
+        const plan = planRollout(forBatches, START_POSITION)
+        const operation = await connections.machines.clusterOperation(attempt.signal)
+        const { identity } = facts.record.value
+        const starts = plan.batches.flatMap((batch) => batch.nodes.filter((node) => node.how === 'start'))
+        return {
+          cluster: spec.target.cluster,
+          batches: withinNames(plan.batches),
+          batchCount: plan.batches.length,
+          nodeCount: plan.batches.reduce((sum, batch) => sum + batch.nodes.length, 0),
+          startsStopped: bounded(starts.map((node) => `${batchNodeName(node)} (${node.why})`)),
+          skipped: bounded(plan.skipped),
+          notes: bounded([
+            ...plan.notes,
+            ...plan.waitsFor.map((why) => `waits for: ${why}`),
+            ...facts.unclaimed.map(
+              (machine) =>
+                `machine ${machine.name} is stopped, has no Node and is in no pool: it is left alone`,
+            ),
+          ]),
+          refusals: bounded([
+            ...(operation === null ? [] : [`the provider says: ${operation}`]),
+            ...(identity !== null && identity !== facts.identity
+              ? [`cluster identity is ${facts.identity}, was ${identity}`]
+              : []),
+            ...facts.problems.map((problem) => `${problem.where} ${problem.what}; ${problem.fix}`),
+            ...verdict.problems.map((problem) => `${problem.where}: ${problem.what}; ${problem.fix}`),
+            ...cannotProve(facts.members, facts.pools),
+          ]),
+          pools: countPools(forBatches),
+        }
+      }),
+    )
+}
+
+/** The first batches, until a hundred nodes are named: a plan of thousands stays a small payload. */
+function withinNames(batches: readonly Batch[]): PlanReport['batches'] {
+  const named: PlanReport['batches'][number][] = []
+  let left = MOST_NAMES
+  for (const batch of batches) {
+    if (left <= 0) break
+    const nodes = batch.nodes.slice(0, left).map((node) => `${batchNodeName(node)}: ${node.why}`)
+    left -= nodes.length
+    named.push({ pool: batch.pool, recovery: batch.recovery, nodes })
+  }
+  return named
+}

@@ -1,0 +1,127 @@
+import type { InCluster, Released, ReleaseInput } from '../api/activities.js'
+import { capacityOf, whyUnhealthy } from '../core/health.js'
+import { clearMarksChange } from '../core/marks.js'
+import type { NodeRecord } from '../core/model.js'
+import { countPools } from '../core/next-batch.js'
+import { bounded } from '../core/progress.js'
+import type { ClusterRecord } from '../core/record.js'
+import { releaseDecision } from '../core/recovery.js'
+import { endRecord, leftCordoned, releaseDecisions } from '../core/release.js'
+import type { Connections, World } from '../ports/connections.js'
+import { type Attempt, attempting } from './attempt.js'
+import { changeNode } from './change-node.js'
+import { type ClusterFacts, etcdView, readFacts } from './facts.js'
+import { freeLease } from './let-go.js'
+import { holderOf } from './ours.js'
+import { orFailure } from './port-failure.js'
+import { updateRecord } from './update-record.js'
+
+/**
+ * The end of every rollout (CKS-21): gives back what may be given back, leaves the rest for someone to look at, recounts
+ * capacity, sets the state, records or clears lastError, frees the Lease. Idempotent: run twice, it writes nothing the
+ * second time. When the Lease is no longer ours it only reports.
+ */
+export function release(world: World) {
+  return async (input: ReleaseInput): Promise<Released> =>
+    attempting('release', (attempt) =>
+      orFailure(`releasing ${input.target.cluster}`, 'ReleaseIncomplete', async () => {
+        const connections = await world.connect(input.target)
+        const holder = holderOf(world, input.rollout)
+        const lease = await connections.records.lease(attempt.signal)
+        if (lease.value.holder !== holder) return (await look(connections, input, attempt)).report
+        const found = await readFacts(connections, [], attempt.signal)
+        const givenBack = await giveBack(connections, found, attempt)
+        const { facts, unhealthy } = await look(connections, input, attempt)
+        const record = await updateRecord(connections.records, attempt, (now) =>
+          endRecord(now, unhealthy, capacityOf(facts.members.map((member) => member.machine)), input.outcome),
+        )
+        await freeLease(connections.records, holder, attempt)
+        return report(facts, record, unhealthy, givenBack)
+      }),
+    )
+}
+
+/** What `release` would do, without a write. `needed` false: the cluster is as release would leave it. */
+export function lookForRelease(world: World) {
+  return async (input: InCluster): Promise<{ needed: boolean; report: Released }> =>
+    attempting('release', (attempt) =>
+      orFailure(`looking at ${input.target.cluster}`, 'ReleaseIncomplete', async () => {
+        const connections = await world.connect(input.target)
+        const lease = await connections.records.lease(attempt.signal)
+        const { facts, wanted, report: found } = await look(connections, { ...input, outcome: null }, attempt)
+        const toGiveBack = releaseDecisions(facts.nodes, facts.machines).some(
+          ({ decision }) => decision.kind === 'giveBack',
+        )
+        const stored = facts.record.version !== null
+        const stale = stored && JSON.stringify(wanted) !== JSON.stringify(facts.record.value)
+        return { needed: toGiveBack || stale || lease.value.holder !== null, report: found }
+      }),
+    )
+}
+
+async function giveBack(connections: Connections, facts: ClusterFacts, attempt: Attempt): Promise<string[]> {
+  const decided = releaseDecisions(facts.nodes, facts.machines)
+  const given = await Promise.all(
+    decided
+      .filter(({ decision }) => decision.kind === 'giveBack')
+      .map(async ({ node }) => ((await giveBackOne(connections, facts, node, attempt)) ? [node.name] : [])),
+  )
+  return given.flat()
+}
+
+/** Decided again on the node and the machine as they are at the write: a stop may have been accepted meanwhile. */
+async function giveBackOne(
+  connections: Connections,
+  facts: ClusterFacts,
+  node: NodeRecord,
+  attempt: Attempt,
+): Promise<boolean> {
+  const known =
+    facts.machines.find(
+      (one) => one.providerId !== null && one.providerId.toLowerCase() === node.providerId?.toLowerCase(),
+    ) ?? facts.machines.find((one) => one.name === node.name)
+  const machine = known === undefined ? null : await connections.machines.get(known.id, attempt.signal)
+  let given = false
+  await changeNode(connections.cluster, attempt, node.name, (now) => {
+    given = releaseDecision(now, machine).kind === 'giveBack'
+    return given ? clearMarksChange(now.marks, { uncordon: true }) : null
+  })
+  return given
+}
+
+interface Look {
+  readonly facts: ClusterFacts
+  readonly unhealthy: readonly string[]
+  readonly wanted: ClusterRecord
+  readonly report: Released
+}
+
+async function look(connections: Connections, input: ReleaseInput, attempt: Attempt): Promise<Look> {
+  const facts = await readFacts(connections, [], attempt.signal)
+  const holdsEtcd = facts.members.some((member) => member.type !== 'worker')
+  const etcd = holdsEtcd ? await etcdView(connections, attempt.signal) : null
+  const unhealthy = [
+    ...whyUnhealthy(facts.members, facts.outsiders, etcd),
+    ...facts.problems.map((problem) => `${problem.where} ${problem.what}`),
+  ]
+  const capacity = capacityOf(facts.members.map((member) => member.machine))
+  const wanted = endRecord(facts.record.value, unhealthy, capacity, input.outcome)
+  return { facts, unhealthy, wanted, report: report(facts, wanted, unhealthy, []) }
+}
+
+function report(
+  facts: ClusterFacts,
+  record: ClusterRecord,
+  unhealthy: readonly string[],
+  givenBack: readonly string[],
+): Released {
+  return {
+    state: record.state ?? 'Alert',
+    capacity: record.capacity,
+    givenBack: bounded(givenBack),
+    leftCordoned: bounded(leftCordoned(releaseDecisions(facts.nodes, facts.machines))),
+    unhealthy: bounded(unhealthy),
+    pools: countPools(facts),
+    lastError: record.lastError,
+  }
+}

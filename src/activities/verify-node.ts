@@ -1,0 +1,196 @@
+import type { NodeJob, Verified } from '../api/activities.js'
+import { failure } from '../api/failures.js'
+import { batchNodeName } from '../core/batch.js'
+import { attemptAnnotation, clearMarksChange, MARK_KEYS } from '../core/marks.js'
+import { isMarked, type NodeRecord, type PoolSettings } from '../core/model.js'
+import type { Limits } from '../core/spec.js'
+import { type Expected, isAnotherMachine, whyNotBack } from '../core/verify.js'
+import type { Connections, World } from '../ports/connections.js'
+import { type Attempt, attempting } from './attempt.js'
+import { changeNode } from './change-node.js'
+import { etcdView } from './facts.js'
+import { holderOf } from './ours.js'
+import { orFailure } from './port-failure.js'
+import { waitFor } from './wait.js'
+
+const SLOWEST_SECONDS = 2
+
+type VerifyInput = NodeJob & { limits: Limits; settings: PoolSettings }
+
+/**
+ * Waits until the node is back (CKS-18), twice `settle` apart, then gives it back as it was found (K3). Until then it is
+ * kept cordoned, also when its Node object was replaced while the machine was off (B11). Throws `VerifyFailed` naming what
+ * is missing.
+ */
+export function verifyNode(world: World) {
+  return async (input: VerifyInput): Promise<Verified> =>
+    attempting(batchNodeName(input.node), (attempt) =>
+      orFailure(`verify of ${batchNodeName(input.node)}`, 'VerifyFailed', async () => {
+        const connections = await world.connect(input.target)
+        const verifying = new Verifying(world, connections, input, attempt)
+        const node = await waitFor<NodeRecord | 'noNode'>(attempt, {
+          slowestSeconds: SLOWEST_SECONDS,
+          watch: (wake) =>
+            input.node.type === 'etcd' ? [] : [connections.cluster.watchNodes(wake, input.node.node)],
+          limit: {
+            seconds: input.limits.verifySeconds,
+            fail: (why) =>
+              failure(
+                'VerifyFailed',
+                `${batchNodeName(input.node)} is not back after ${input.limits.verifySeconds} s: ${why.join('; ')}`,
+              ),
+          },
+          look: () => verifying.look(),
+        })
+        if (node !== 'noNode') await verifying.giveBack(node)
+        return { warnings: verifying.warnings }
+      }),
+    )
+}
+
+class Verifying {
+  readonly warnings: string[] = []
+  private goodSince: number | null = null
+  private readonly world: World
+  private readonly connections: Connections
+  private readonly input: VerifyInput
+  private readonly attempt: Attempt
+
+  constructor(world: World, connections: Connections, input: VerifyInput, attempt: Attempt) {
+    this.world = world
+    this.connections = connections
+    this.input = input
+    this.attempt = attempt
+  }
+
+  async look(): Promise<{ done: NodeRecord | 'noNode' } | { why: string[] }> {
+    const { input, connections, attempt } = this
+    const holdsMember = input.node.etcdMember && connections.controlPlane !== null
+    const name = batchNodeName(input.node)
+    const [machine, node, etcd, apiServer] = await Promise.all([
+      connections.machines.get(input.node.machineId, attempt.signal),
+      this.findNode(),
+      holdsMember ? etcdView(connections, attempt.signal) : null,
+      input.node.type === 'control' && connections.controlPlane !== null
+        ? connections.controlPlane.apiServer(input.node.machineName, attempt.signal)
+        : null,
+    ])
+    const kept = node === null ? null : await this.keepCordoned(node)
+    const expected: Expected = {
+      bootId: input.baseline.expectNewBoot ? input.baseline.bootId : null,
+      settings: input.settings,
+      needsNode: input.node.type !== 'etcd',
+      needsMember: holdsMember,
+      needsApiServer: input.node.type === 'control' && connections.controlPlane !== null,
+      name,
+    }
+    const why = whyNotBack(expected, { machine, node: kept, etcd, apiServer })
+    if (why.length > 0) {
+      this.goodSince = null
+      return { why: why.map((one) => `${name}: ${one}`) }
+    }
+    this.goodSince ??= performance.now()
+    const left = input.limits.settleSeconds * 1000 - (performance.now() - this.goodSince)
+    return left <= 0
+      ? { done: kept ?? 'noNode' }
+      : { why: [`${name} is back, looking again in ${Math.ceil(left / 1000)} s`] }
+  }
+
+  private async findNode(): Promise<NodeRecord | null> {
+    const { input, connections, attempt } = this
+    if (input.node.type === 'etcd') return null
+    if (input.node.node !== null) return connections.cluster.node(input.node.node, attempt.signal)
+    const nodes = await connections.cluster.nodes(attempt.signal)
+    return (
+      nodes.find((node) =>
+        input.node.providerId === null || node.providerId === null
+          ? node.name === input.node.machineName
+          : node.providerId.toLowerCase() === input.node.providerId.toLowerCase(),
+      ) ?? null
+    )
+  }
+
+  /** A Node that lost its cordon, or a new object under the old name, opens for pods before it is verified (B11). */
+  private async keepCordoned(node: NodeRecord): Promise<NodeRecord> {
+    const { input, connections, attempt } = this
+    if (isAnotherMachine(node, input.node)) {
+      throw failure(
+        'VerifyFailed',
+        `node ${node.name} is a different machine now (${node.providerId}); nothing was done to it`,
+      )
+    }
+    const replaced = input.baseline.uid !== null && node.uid !== input.baseline.uid
+    if (replaced) this.warn(`node ${node.name} was replaced by a new object while its machine was off`)
+    if (input.baseline.cordonedByOthers && !replaced) return node
+    const mine = node.marks.attempt?.token === input.token
+    const unmarkedAfterReset = !replaced && !isMarked(node.marks)
+    if ((mine && node.unschedulable) || input.node.how === 'return' || unmarkedAfterReset) return node
+    const changed = await changeNode(connections.cluster, attempt, node.name, (now) => {
+      if (now.unschedulable && now.marks.attempt?.token === input.token) return null
+      if (now.marks.attempt !== null && now.marks.attempt.token !== input.token) return null
+      return { unschedulable: true, annotations: now.marks.attempt === null ? this.marksAgain(now) : {} }
+    })
+    return changed ?? node
+  }
+
+  private marksAgain(node: NodeRecord): Record<string, string> {
+    const { input, world, attempt } = this
+    const bootId = input.baseline.bootId
+    return {
+      [MARK_KEYS.attempt]: attemptAnnotation({
+        rollout: holderOf(world, input.rollout),
+        run: attempt.runId,
+        token: input.token,
+        at: new Date().toISOString(),
+        bootId,
+        uid: node.uid,
+        added: { labels: {}, annotations: {} },
+      }),
+      ...(input.baseline.cordonedByOthers ? {} : { [MARK_KEYS.bootId]: bootId ?? 'none' }),
+    }
+  }
+
+  /** K3. A node that another rollout has marked meanwhile is not ours to give back. */
+  async giveBack(verified: NodeRecord): Promise<void> {
+    const { input, connections, attempt } = this
+    await this.checkRootFs(verified)
+    const node = await changeNode(connections.cluster, attempt, verified.name, (now) => {
+      if (now.marks.attempt !== null && now.marks.attempt.token !== input.token) {
+        throw failure(
+          'NodeChanged',
+          `node ${now.name} carries the mark of another rollout; it was not given back`,
+        )
+      }
+      // It may have gone down again since the look that verified it.
+      if (now.ready !== 'ready' || now.bootId !== verified.bootId) {
+        throw new Error(`node ${now.name} changed while it was given back`)
+      }
+      return isMarked(now.marks) ? clearMarksChange(now.marks, { uncordon: true }) : null
+    })
+    if (node === null) throw failure('VerifyFailed', `node ${verified.name} vanished after it was verified`)
+    await connections.cluster.nodeEvent(
+      node,
+      'Normal',
+      'NoderollVerified',
+      'Verified with a new boot id and given back',
+    )
+  }
+
+  /** CKS-26: a disk that grew under a file system that did not is a warning, not a failure. */
+  private async checkRootFs(node: NodeRecord): Promise<void> {
+    const { input, connections } = this
+    const grew =
+      input.node.wants.rootDiskGiB !== null &&
+      (input.node.was.rootDiskGiB ?? 0) < input.node.wants.rootDiskGiB
+    const before = input.baseline.ephemeralStorageKiB
+    if (!grew || before === null || node.ephemeralStorageKiB === null || node.ephemeralStorageKiB > before)
+      return
+    const text = `RootFsNotGrown: the disk of ${node.name} grew to ${input.node.wants.rootDiskGiB} GiB, its root file system did not`
+    this.warn(text)
+    await connections.cluster.nodeEvent(node, 'Warning', 'RootFsNotGrown', text)
+  }
+
+  private warn(text: string): void {
+    if (!this.warnings.includes(text)) this.warnings.push(text)
+  }
+}

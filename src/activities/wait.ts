@@ -1,0 +1,88 @@
+import type { Watching } from '../ports/cluster.js'
+import { portErrorKind } from '../ports/errors.js'
+import type { Attempt } from './attempt.js'
+
+/** `atOnce`: the world has just moved; look again without a pause. */
+export type Seen<T> = { readonly done: T } | { readonly why: readonly string[]; readonly atOnce?: true }
+
+export interface Waiting<T> {
+  /** Looks at the world: the result, or why it is not there yet. */
+  look(): Promise<Seen<T>>
+  /** Starts watches that call `wake` when something changed; closed at the end. */
+  watch?(wake: () => void): readonly Watching[]
+  /** Longest time between two looks, in seconds: the net under a dead watch. */
+  readonly slowestSeconds: number
+  /**
+   * Seconds from when the workflow asked, over all attempts, and what is thrown then. With a limit, a world that does not
+   * answer is one more thing waited for; without one (null) its error ends the attempt.
+   */
+  readonly limit: { readonly seconds: number; fail(why: readonly string[]): Error } | null
+}
+
+/** Shortest pause between two looks where nothing can be watched, in milliseconds. */
+const QUICKEST_MS = 25
+
+/**
+ * Looks, and looks again when a watch says so, or after a pause that grows with the wait (a tenth of it): an answer that
+ * comes at once costs nothing, and one that takes minutes is noticed within a few per cent of them.
+ */
+export async function waitFor<T>(attempt: Attempt, waiting: Waiting<T>): Promise<T> {
+  const startedAt = performance.now()
+  let wake: () => void = () => undefined
+  let changed = false
+  const watches =
+    waiting.watch?.(() => {
+      changed = true
+      wake()
+    }) ?? []
+  try {
+    for (;;) {
+      attempt.signal.throwIfAborted()
+      changed = false
+      const seen = waiting.limit === null ? await waiting.look() : await lookAnyway(waiting)
+      if ('done' in seen) return seen.done
+      const waited = performance.now() - startedAt
+      const left = waiting.limit === null ? null : waiting.limit.seconds * 1000 - attempt.sinceScheduledMs()
+      if (waiting.limit !== null && left !== null && left < 0) throw waiting.limit.fail(seen.why)
+      if (seen.atOnce) continue
+      await attempt.waitsFor(seen.why)
+      const slowest = waiting.slowestSeconds * 1000
+      const growing = watches.length > 0 ? slowest : Math.max(QUICKEST_MS, waited / 10)
+      if (!changed)
+        await pause(Math.min(slowest, growing, Math.max((left ?? slowest) + 1, 1)), attempt.signal, (now) => {
+          wake = now
+        })
+    }
+  } finally {
+    for (const watch of watches) watch.close()
+  }
+}
+
+/** Unknown is not no, and not an end either: it is waited for like anything else. */
+async function lookAnyway<T>(waiting: Waiting<T>): Promise<Seen<T>> {
+  try {
+    return await waiting.look()
+  } catch (error) {
+    const kind = portErrorKind(error)
+    if (kind !== 'unreachable' && kind !== 'throttled' && kind !== 'conflict') throw error
+    return { why: [error instanceof Error ? error.message : String(error)] }
+  }
+}
+
+/** Ends after the time, when woken, or when the signal aborts. */
+function pause(
+  milliseconds: number,
+  signal: AbortSignal,
+  giveWake: (wake: () => void) => void,
+): Promise<void> {
+  return new Promise((resolve) => {
+    const end = () => {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', end)
+      resolve()
+    }
+    const timer = setTimeout(end, milliseconds)
+    signal.addEventListener('abort', end)
+    giveWake(end)
+  })
+}

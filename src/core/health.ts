@@ -1,0 +1,52 @@
+import { type EtcdView, isMarked, type Machine, type Member, type NodeRecord, nameOf } from './model.js'
+import { expectedVoters, quorumOf, whyDown } from './quorum.js'
+import type { Capacity } from './record.js'
+
+/**
+ * Why the cluster is not healthy, one sentence each (CKS-21): every pool machine running, every pool node Ready, etcd
+ * quorum, none of our marks left. Cordons of others do not count.
+ */
+export function whyUnhealthy(
+  members: readonly Member[],
+  outsiders: readonly NodeRecord[],
+  etcd: EtcdView | null,
+): string[] {
+  const why: string[] = []
+  for (const member of members) {
+    const { machine, node } = member
+    if (machine.power !== 'running') why.push(`machine of ${nameOf(member)} is ${machine.power}`)
+    else if (node === null && member.type !== 'etcd') why.push(`machine ${machine.name} has no Node`)
+    else if (node !== null && node.ready !== 'ready') why.push(`node ${node.name} is not ready`)
+    if (node !== null && isMarked(node.marks)) why.push(`node ${node.name} carries marks of noderoll`)
+  }
+  for (const node of outsiders) {
+    if (isMarked(node.marks)) why.push(`node ${node.name} carries marks of noderoll`)
+  }
+  const lost = etcd === null ? null : whyNoQuorum(members, outsiders, etcd)
+  if (lost !== null) why.push(lost)
+  return why
+}
+
+function whyNoQuorum(
+  members: readonly Member[],
+  outsiders: readonly NodeRecord[],
+  etcd: EtcdView,
+): string | null {
+  if (etcd.kind === 'unknown') return `etcd quorum is unknown: ${etcd.why}`
+  const expected = expectedVoters(members, outsiders)
+  const seen = new Map(etcd.members.map((member) => [member.name, member]))
+  const up = expected.filter((name) => whyDown(seen.get(name)) === null)
+  const needed = quorumOf(expected.length)
+  return up.length >= needed
+    ? null
+    : `etcd has ${up.length} healthy voters of ${expected.length}, needs ${needed}`
+}
+
+/** CKS-21: the cluster's CPU and memory from its machines' real offerings. */
+export function capacityOf(machines: readonly Machine[]): Capacity {
+  return {
+    machines: machines.length,
+    cpu: machines.reduce((sum, machine) => sum + machine.cpu, 0),
+    memoryMiB: machines.reduce((sum, machine) => sum + machine.memoryMiB, 0),
+  }
+}

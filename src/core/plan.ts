@@ -1,0 +1,68 @@
+import type { Batch, Position, Skip } from './batch.js'
+import type { Member } from './model.js'
+import { NO_MARKS } from './model.js'
+import { nextBatch, type RolloutFacts } from './next-batch.js'
+
+export interface Plan {
+  readonly batches: readonly Batch[]
+  readonly skipped: readonly Skip[]
+  readonly notes: readonly string[]
+  /** What has to settle before anything is decided; the batches are planned as if it had. */
+  readonly waitsFor: readonly string[]
+}
+
+/**
+ * All batches of a rollout, as they come if every one succeeds: the very function that decides each batch, applied to
+ * the facts it would find. `most` bounds the plan of a fleet.
+ */
+export function planRollout(facts: RolloutFacts, position: Position, most = 10_000): Plan {
+  const batches: Batch[] = []
+  let now = facts
+  let next = nextBatch(now, position)
+  const waitsFor = next.kind === 'wait' ? next.why : []
+  while (next.kind === 'batch' && batches.length < most) {
+    batches.push(next.batch)
+    now = afterBatch(now, next.batch)
+    next = nextBatch(now, position)
+  }
+  return { batches, skipped: next.view.skipped, notes: next.view.notes, waitsFor }
+}
+
+/** The facts once this batch has succeeded (K3). */
+export function afterBatch(facts: RolloutFacts, batch: Batch): RolloutFacts {
+  const rolled = new Map(batch.nodes.map((node) => [node.machineId, node]))
+  return {
+    ...facts,
+    members: facts.members.map((member) => {
+      const node = rolled.get(member.machine.id)
+      return node === undefined ? member : afterRoll(member, node)
+    }),
+  }
+}
+
+function afterRoll(member: Member, { wants }: Batch['nodes'][number]): Member {
+  const { machine, node } = member
+  const offering = wants.offerings?.includes(machine.offering) === false ? wants.offerings[0] : undefined
+  const groups = wants.affinityGroups ?? []
+  return {
+    ...member,
+    machine: {
+      ...machine,
+      power: 'running',
+      operation: null,
+      offering: offering ?? machine.offering,
+      rootDiskGiB:
+        wants.rootDiskGiB === null
+          ? machine.rootDiskGiB
+          : Math.max(machine.rootDiskGiB ?? 0, wants.rootDiskGiB),
+      affinityGroups:
+        groups.length === 0
+          ? machine.affinityGroups
+          : [
+              ...machine.affinityGroups.filter((group) => group.explicitDedication),
+              ...groups.map((name) => ({ name, explicitDedication: false })),
+            ],
+    },
+    node: node === null ? null : { ...node, ready: 'ready', marks: NO_MARKS },
+  }
+}

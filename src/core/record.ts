@@ -1,0 +1,53 @@
+import type { MachineType, PoolSettings, Selector } from './model.js'
+
+/** `Running` healthy, `Updating` a rollout holds the cluster, `Alert` someone has to look (CKS-07, CKS-21). */
+export type ClusterState = 'Running' | 'Updating' | 'Alert'
+
+export interface StoredPool {
+  readonly type: MachineType
+  readonly select: Selector
+  readonly settings: PoolSettings
+}
+
+export interface Capacity {
+  readonly machines: number
+  readonly cpu: number
+  readonly memoryMiB: number
+}
+
+/** What a rollout found before it wrote anything, to be put back when it is refused (CKS-07). */
+export interface Before {
+  readonly rollout: string
+  readonly state: ClusterState | null
+  readonly pools: Readonly<Record<string, StoredPool>>
+  readonly poolOrder: readonly string[]
+  readonly lastError: string | null
+}
+
+/** The ConfigMap `noderoll`, parsed. */
+export interface ClusterRecord {
+  /** Name of the cluster in the spec; null while nothing is stored. */
+  readonly cluster: string | null
+  /** UID of `kube-system` (CKS-00). */
+  readonly identity: string | null
+  readonly state: ClusterState | null
+  /** Holder of the rollout that set `Updating`. */
+  readonly rollout: string | null
+  readonly pools: Readonly<Record<string, StoredPool>>
+  readonly poolOrder: readonly string[]
+  readonly capacity: Capacity | null
+  readonly lastError: string | null
+  readonly before: Before | null
+}
+
+export const EMPTY_RECORD: ClusterRecord = {
+  cluster: null,
+  identity: null,
+  state: null,
+  rollout: null,
+  pools: {},
+  poolOrder: [],
+  capacity: null,
+  lastError: null,
+  before: null,
+}

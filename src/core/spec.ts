@@ -1,0 +1,65 @@
+import type { PoolSpec } from './model.js'
+
+/** How a worker reaches the cluster and its clouds: references only, never a secret. Part of every activity's input. */
+export interface Target {
+  readonly cluster: string
+  readonly kubernetes: KubernetesAccess
+  readonly machines: MachinesAccess
+  /** Absent: no control plane of our own to look after (managed); control and etcd pools are refused then. */
+  readonly etcd: EtcdAccess | null
+}
+
+export type KubernetesAccess = {
+  /** Other API servers of the same cluster, tried in turn when one cannot be reached. */
+  readonly endpoints: readonly string[]
+  /** Where the Lease and the ConfigMap live. */
+  readonly namespace: string
+} & (
+  | { readonly kind: 'inCluster' }
+  | { readonly kind: 'kubeconfig'; readonly path: string | null; readonly context: string | null }
+)
+
+/** Named provider with its own plain options; checked by the provider's schema in the first activity. */
+export interface MachinesAccess {
+  readonly provider: string
+  readonly options: Readonly<Record<string, string | number | boolean | readonly string[]>>
+}
+
+export interface EtcdAccess {
+  readonly provider: string
+  readonly options: Readonly<Record<string, string | number | boolean | readonly string[]>>
+}
+
+export interface DrainPolicy {
+  readonly timeoutSeconds: number
+  /** Null: each pod's own. */
+  readonly gracePeriodSeconds: number | null
+  readonly barePods: 'refuse' | 'evict'
+  readonly emptyDir: 'refuse' | 'delete'
+  readonly parallelEvictions: number
+}
+
+export interface Limits {
+  readonly batchSeconds: number
+  /** No machine is stopped with less than this left of the batch (CKS-19). */
+  readonly changeReserveSeconds: number
+  readonly preflightSeconds: number
+  /** Budget of each machine step: stop, change, start (CKS-19: not cut by the batch's limit). */
+  readonly machineSeconds: number
+  readonly verifySeconds: number
+  /** Distance between the two good observations that end a verify. 0: one is enough. */
+  readonly settleSeconds: number
+  readonly releaseSeconds: number
+}
+
+/** A checked request with every default filled in. */
+export interface RolloutSpec {
+  readonly target: Target
+  readonly pools: readonly PoolSpec[]
+  readonly rollout: boolean
+  readonly startStopped: boolean
+  /** Workers that may be not ready elsewhere without holding up a batch (CKS-12). */
+  readonly tolerateUnready: number
+  readonly drain: DrainPolicy
+  readonly limits: Limits
+}

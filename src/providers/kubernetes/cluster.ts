@@ -1,0 +1,76 @@
+import { z } from 'zod'
+import type { KubernetesAccess } from '../../core/spec.js'
+import type { Cluster } from '../../ports/cluster.js'
+import { KubernetesApi } from './api.js'
+import { readBudget } from './budget-record.js'
+import { etcdReady } from './etcd-ready.js'
+import { evictionAnswer, evictionCall } from './eviction.js'
+import { nodeEventCall } from './node-event.js'
+import { Nodes } from './nodes.js'
+import { find, get, list, METADATA } from './objects.js'
+import { podRecord, readPod } from './pod-record.js'
+import { type LiveWatching, watch } from './watch.js'
+
+const ANY = z.object({ metadata: METADATA })
+const IDENTIFIED = z.object({ metadata: METADATA.extend({ uid: z.string().min(1) }) })
+
+/** A cluster whose watches also tell how long they have been silent. */
+export interface KubernetesCluster extends Cluster {
+  watchNodes(onNodes: (names: readonly string[]) => void, fieldName: string | null): LiveWatching
+  watchPodsOn(nodeName: string, onChange: () => void): LiveWatching
+}
+
+/**
+ * The `Cluster` port on a real API server. Nothing is read before the first call, so a broken kubeconfig is a
+ * `PortError` of that call. Pass `api` to share its connections with `kubernetesRecords`.
+ */
+export function kubernetesCluster(
+  access: KubernetesAccess,
+  api: KubernetesApi = new KubernetesApi(access),
+): KubernetesCluster {
+  const nodes = new Nodes(api)
+  return {
+    identity: async (signal) => {
+      const doing = 'read the cluster’s identity'
+      const found = await get(api, '/api/v1/namespaces/kube-system', IDENTIFIED, doing, signal)
+      return found.metadata.uid
+    },
+    nodes: (signal) => nodes.all(signal),
+    node: (name, signal) => nodes.one(name, signal),
+    patchNode: (name, resourceVersion, change, signal) => nodes.patch(name, resourceVersion, change, signal),
+    watchNodes: (onNodes, fieldName) => {
+      const query = fieldName === null ? {} : { fieldSelector: `metadata.name=${fieldName}` }
+      return watch(api, { what: 'the nodes', path: '/api/v1/nodes', query }, onNodes)
+    },
+
+    podsOn: async (nodeName, signal) => {
+      const call = { doing: `list the pods on ${nodeName}`, ...podsOn(nodeName) }
+      const { items, dateMs } = await list(api, call, readPod, signal)
+      return items.map((pod) => podRecord(pod, dateMs ?? Date.now()))
+    },
+    watchPodsOn: (nodeName, onChange) =>
+      watch(api, { what: `the pods on ${nodeName}`, ...podsOn(nodeName) }, () => onChange()),
+    daemonSetExists: async (namespace, name, signal) => {
+      const path = `/apis/apps/v1/namespaces/${encodeURIComponent(namespace)}/daemonsets/${encodeURIComponent(name)}`
+      return (await find(api, path, ANY, `read DaemonSet ${namespace}/${name}`, signal)) !== null
+    },
+    evict: async (pod, graceSeconds, signal) =>
+      evictionAnswer(await api.call(evictionCall(pod, graceSeconds), signal), pod),
+    budgets: async (namespace, signal) => {
+      const path = `/apis/policy/v1/namespaces/${encodeURIComponent(namespace)}/poddisruptionbudgets`
+      const call = { doing: `list the disruption budgets of ${namespace}`, path }
+      return (await list(api, call, readBudget, signal)).items
+    },
+
+    etcdReady: (signal) => etcdReady(api, signal),
+    nodeEvent: async (node, type, reason, message) => {
+      const call = nodeEventCall(node, type, reason, message)
+      // An event is told, not kept: a cluster that takes none must not stop a rollout.
+      await api.call(call, new AbortController().signal).catch(() => undefined)
+    },
+  }
+}
+
+function podsOn(nodeName: string) {
+  return { path: '/api/v1/pods', query: { fieldSelector: `spec.nodeName=${nodeName}` } }
+}

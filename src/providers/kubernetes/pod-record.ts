@@ -1,0 +1,76 @@
+import { z } from 'zod'
+import type { PodRecord } from '../../core/pods.js'
+import { METADATA, understood } from './objects.js'
+
+/** Lists that the API server leaves out when empty, and that old objects lack. */
+const NONE = <T>(schema: z.ZodType<T>) => z.array(schema).nullish()
+
+const POD = z.object({
+  metadata: METADATA.extend({
+    deletionTimestamp: z.string().nullish(),
+    deletionGracePeriodSeconds: z.number().nullish(),
+    finalizers: NONE(z.string()),
+    ownerReferences: NONE(
+      z.object({
+        apiVersion: z.string().nullish(),
+        kind: z.string(),
+        name: z.string(),
+        controller: z.boolean().nullish(),
+      }),
+    ),
+  }),
+  spec: z
+    .object({
+      nodeName: z.string().nullish(),
+      priority: z.number().nullish(),
+      priorityClassName: z.string().nullish(),
+      volumes: NONE(z.object({ emptyDir: z.unknown().nullish() })),
+    })
+    .nullish(),
+  status: z
+    .object({
+      phase: z.string().nullish(),
+      conditions: NONE(z.object({ type: z.string(), status: z.string() })),
+    })
+    .nullish(),
+})
+
+export type WirePod = z.infer<typeof POD>
+
+/** An item of a pod list. */
+export function readPod(item: unknown): WirePod {
+  return understood(item, POD, 'read the pods')
+}
+
+/** `nowMs` is the API server's clock: ages by our own would be wrong by the difference. */
+export function podRecord({ metadata, spec, status }: WirePod, nowMs: number): PodRecord {
+  const controller = metadata.ownerReferences?.find((owner) => owner.controller === true)
+  return {
+    namespace: metadata.namespace ?? 'default',
+    name: metadata.name,
+    uid: metadata.uid ?? '',
+    nodeName: spec?.nodeName || null,
+    labels: metadata.labels ?? {},
+    phase: status?.phase ?? 'Unknown',
+    ready: status?.conditions?.some(({ type, status: is }) => type === 'Ready' && is === 'True') ?? false,
+    terminating: typeof metadata.deletionTimestamp === 'string',
+    deletionAgeSeconds: deletionAgeSeconds(metadata, nowMs),
+    finalizers: metadata.finalizers ?? [],
+    mirror: 'kubernetes.io/config.mirror' in (metadata.annotations ?? {}),
+    controller:
+      controller === undefined
+        ? null
+        : { apiVersion: controller.apiVersion ?? '', kind: controller.kind, name: controller.name },
+    emptyDir: spec?.volumes?.some(({ emptyDir }) => emptyDir !== undefined && emptyDir !== null) ?? false,
+    priority: spec?.priority ?? 0,
+    priorityClass: spec?.priorityClassName || null,
+  }
+}
+
+/** `deletionTimestamp` is when the grace period ends, not when the deletion was asked for. */
+function deletionAgeSeconds(metadata: WirePod['metadata'], nowMs: number): number | null {
+  const graceEnds = Date.parse(metadata.deletionTimestamp ?? '')
+  if (Number.isNaN(graceEnds)) return null
+  const asked = graceEnds - (metadata.deletionGracePeriodSeconds ?? 0) * 1000
+  return Math.max(0, Math.round((nowMs - asked) / 1000))
+}

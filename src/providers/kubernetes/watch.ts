@@ -1,0 +1,168 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import { z } from 'zod'
+import type { Watching } from '../../ports/cluster.js'
+import type { KubernetesApi } from './api.js'
+import { follow } from './deadline.js'
+import { answerError } from './errors.js'
+import { lines } from './lines.js'
+import { METADATA, objectIn } from './objects.js'
+
+/** A collection, or the part of it that a field selector names. */
+export interface Watched {
+  /** In words, for error messages. */
+  readonly what: string
+  readonly path: string
+  readonly query: Readonly<Record<string, string>>
+}
+
+export interface LiveWatching extends Watching {
+  /** Seconds since the server last sent anything, bookmarks included; `Infinity` before the first time. */
+  silentSeconds(): number
+}
+
+/** The server ends each watch by itself, with a bookmark shortly before: no live watch is silent for longer. */
+const SERVER_ENDS_AFTER_SECONDS = '50'
+/** A watch that has been silent for this long is dead, whatever the connection looks like. */
+const SILENCE_MS = 60_000
+const FIRST_PAUSE_MS = 100
+const LONGEST_PAUSE_MS = 10_000
+/** Whoever has stood this long begins with the short pause again. */
+const GOOD_AFTER_MS = 5_000
+
+/** Names are all a watcher needs, a hundredth of the full objects. Servers that cannot do this send those. */
+const NAMES_ONLY = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json'
+const LIST_OF_NAMES = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json'
+
+const POSITION = z.object({ metadata: z.object({ resourceVersion: z.string().min(1) }) })
+const EVENT = z.object({ type: z.string(), object: z.object({ metadata: METADATA.partial().nullish() }) })
+
+/**
+ * Calls `onChange` with the names of the objects that changed. It calls with an empty list when changes may have been
+ * missed, the very beginning included: the caller lists then. Reconnects until closed; nothing is called after that.
+ */
+export function watch(
+  api: KubernetesApi,
+  watched: Watched,
+  onChange: (names: readonly string[]) => void,
+): LiveWatching {
+  const watching = new Watch(api, watched, onChange)
+  void watching.run()
+  return watching
+}
+
+class Watch implements LiveWatching {
+  readonly #api: KubernetesApi
+  readonly #watched: Watched
+  readonly #onChange: (names: readonly string[]) => void
+  readonly #closed = new AbortController()
+  /** Everything up to this resource version has been told; null when that is not known. */
+  #position: string | null = null
+  #heardAtMs = Number.NEGATIVE_INFINITY
+
+  constructor(api: KubernetesApi, watched: Watched, onChange: (names: readonly string[]) => void) {
+    this.#api = api
+    this.#watched = watched
+    this.#onChange = onChange
+  }
+
+  close(): void {
+    this.#closed.abort()
+  }
+
+  silentSeconds(): number {
+    return (performance.now() - this.#heardAtMs) / 1000
+  }
+
+  async run(): Promise<void> {
+    const { signal } = this.#closed
+    let failures = 0
+    while (!signal.aborted) {
+      const beganMs = performance.now()
+      const ended = await this.#connection().catch(() => 'failed' as const)
+      if (signal.aborted) return
+      const wasGood = performance.now() - beganMs > GOOD_AFTER_MS
+      if (wasGood) failures = 0
+      if (wasGood && ended === 'byServer') continue
+      // Also after an orderly end that came at once: a server or proxy that does so would be asked without a pause.
+      const pauseMs = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** failures) * (0.5 + Math.random() / 2)
+      failures++
+      await wait(pauseMs, undefined, { signal }).catch(() => undefined)
+    }
+  }
+
+  async #connection(): Promise<'byServer'> {
+    const connection = new AbortController()
+    const letGo = follow(this.#closed.signal, connection)
+    const silence = setTimeout(() => connection.abort(), SILENCE_MS)
+    try {
+      const position = this.#position ?? (await this.#begin(connection.signal))
+      const body = await this.#open(position, connection.signal)
+      this.#heard()
+      for await (const some of lines(body)) {
+        silence.refresh()
+        this.#heard()
+        this.#tell(some)
+      }
+      return 'byServer'
+    } finally {
+      clearTimeout(silence)
+      letGo()
+      connection.abort()
+    }
+  }
+
+  /** First the position, then the word to list: so the list is never older than where the watch begins. */
+  async #begin(signal: AbortSignal): Promise<string> {
+    const { what, path, query } = this.#watched
+    const doing = `begin to watch ${what}`
+    const one = { ...query, limit: '1' }
+    const call = { doing, method: 'GET', path, query: one, accept: LIST_OF_NAMES } as const
+    const { resourceVersion } = objectIn(await this.#api.call(call, signal), POSITION, doing).metadata
+    this.#position = resourceVersion
+    this.#call([])
+    return resourceVersion
+  }
+
+  async #open(resourceVersion: string, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>> {
+    const { what, path, query } = this.#watched
+    const doing = `watch ${what}`
+    const asked = {
+      ...query,
+      watch: 'true',
+      resourceVersion,
+      allowWatchBookmarks: 'true',
+      timeoutSeconds: SERVER_ENDS_AFTER_SECONDS,
+    }
+    const call = { doing, method: 'GET', path, query: asked, accept: NAMES_ONLY } as const
+    const answer = await this.#api.stream(call, signal)
+    if (!('code' in answer)) return answer.body
+    if (answer.code === 410) this.#position = null
+    throw answerError(answer, doing)
+  }
+
+  #tell(some: readonly string[]): void {
+    const names: string[] = []
+    try {
+      for (const line of some) {
+        const { type, object } = EVENT.parse(JSON.parse(line))
+        if (type === 'ERROR') {
+          // Too old a position, mostly; whatever it is, what happened since is not known.
+          this.#position = null
+          throw new Error(`watching ${this.#watched.what} ended with an error event`)
+        }
+        if (type !== 'BOOKMARK' && object.metadata?.name) names.push(object.metadata.name)
+        this.#position = object.metadata?.resourceVersion ?? this.#position
+      }
+    } finally {
+      if (names.length > 0) this.#call(names)
+    }
+  }
+
+  #heard(): void {
+    this.#heardAtMs = performance.now()
+  }
+
+  #call(names: readonly string[]): void {
+    if (!this.#closed.signal.aborted) this.#onChange(names)
+  }
+}

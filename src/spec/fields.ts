@@ -1,0 +1,88 @@
+import ms, { type StringValue } from 'ms'
+import { z } from 'zod'
+
+/** A length of time: `90s`, `15m`, `6h`, or a number of seconds. The least is given; every limit is at least a second. */
+export function duration(leastSeconds: number) {
+  return z
+    .union([z.number(), z.string()], `expected a duration such as 90s, 15m or 6h`)
+    .describe('a duration such as 90s, 15m or 6h, or a number of seconds')
+    .transform((value, context) => {
+      const milliseconds = typeof value === 'number' ? value * 1000 : ms(value as StringValue)
+      if (milliseconds === undefined || !Number.isFinite(milliseconds)) {
+        context.addIssue({ code: 'custom', message: `"${value}" is no duration; write 90s, 15m or 6h` })
+        return z.NEVER
+      }
+      const seconds = milliseconds / 1000
+      if (seconds < leastSeconds) {
+        context.addIssue({ code: 'custom', message: `must be at least ${leastSeconds} s` })
+        return z.NEVER
+      }
+      return seconds
+    })
+}
+
+/** Workers at once: an integer of at least 1, or a percentage of the pool's machines (rounded down). */
+export const maxUnavailable = z
+  .union([z.number(), z.string()], 'expected an integer such as 2, or a percentage such as "25%"')
+  .describe('an integer of at least 1, or a percentage of the pool’s machines such as 25%, rounded down')
+  .transform((value, context) => {
+    const percent = typeof value === 'string' ? /^(\d{1,3})%$/.exec(value)?.[1] : undefined
+    if (percent !== undefined && Number(percent) >= 1 && Number(percent) <= 100)
+      return { percent: Number(percent) }
+    if (typeof value === 'number' && Number.isInteger(value) && value >= 1) return { count: value }
+    context.addIssue({
+      code: 'custom',
+      message: `${JSON.stringify(value)} is neither an integer of at least 1 nor a percentage from "1%" to "100%"`,
+    })
+    return z.NEVER
+  })
+
+/** Plain, non-secret options of a provider; the provider checks them. */
+export const providerOptions = z
+  .object({ provider: z.string().min(1, 'name a provider') })
+  .catchall(
+    z.union(
+      [z.string(), z.number(), z.boolean(), z.array(z.string())],
+      'expected text, a number, true, false or a list of texts',
+    ),
+  )
+
+export const clusterName = z
+  .string()
+  .regex(
+    /^[a-z0-9]([-a-z0-9.]{0,61}[a-z0-9])?$/,
+    'expected a name of lower-case letters, digits, dots and dashes, at most 63 characters',
+  )
+
+export const kubernetes = z
+  .strictObject({
+    context: z.string().min(1).optional().describe('context of the kubeconfig'),
+    kubeconfig: z
+      .string()
+      .min(1)
+      .optional()
+      .describe('path of a kubeconfig on the worker; default: KUBECONFIG or ~/.kube/config there'),
+    inCluster: z.literal(true).optional().describe('use the service account of the worker’s pod'),
+    endpoints: z
+      .array(z.url({ protocol: /^https$/ }))
+      .default([])
+      .describe('other API servers of the same cluster, tried in turn'),
+    namespace: z
+      .string()
+      .min(1)
+      .default('kube-system')
+      .describe('where the Lease and the ConfigMap are kept'),
+  })
+  .refine(
+    (value) =>
+      value.inCluster === undefined || (value.context === undefined && value.kubeconfig === undefined),
+    {
+      message: 'inCluster excludes context and kubeconfig; remove one of them',
+    },
+  )
+  .refine(
+    (value) => value.inCluster !== undefined || value.context !== undefined || value.kubeconfig !== undefined,
+    {
+      message: 'say how to reach the cluster: context, kubeconfig or inCluster: true',
+    },
+  )

@@ -1,0 +1,86 @@
+import type { z } from 'zod'
+import type { Problem } from '../core/model.js'
+import type { EtcdAccess, MachinesAccess, Target } from '../core/spec.js'
+import type { Connections, World } from '../ports/connections.js'
+import { PortError } from '../ports/errors.js'
+import type { ControlPlane } from '../ports/etcd.js'
+import type { Executions } from '../ports/executions.js'
+import type { Machines } from '../ports/machines.js'
+import { kubernetesCluster } from '../providers/kubernetes/cluster.js'
+import { kubernetesRecords } from '../providers/kubernetes/records.js'
+import { SimulatedControlPlane } from '../providers/simulated/control-plane.js'
+import { SimulatedMachines } from '../providers/simulated/machines.js'
+import { simulatedOptions } from '../providers/simulated/schema.js'
+
+/** One provider: how its options are checked, and what is made of them. */
+interface Provider<T> {
+  readonly options: z.ZodType
+  make(access: MachinesAccess): T
+}
+
+/** Adding a provider is one folder in src/providers and one line here. */
+const MACHINES: Readonly<Record<string, Provider<Machines>>> = {
+  simulated: {
+    options: simulatedOptions,
+    make: ({ options }) => new SimulatedMachines(simulatedOptions.parse(options)),
+  },
+}
+
+const CONTROL_PLANES: Readonly<Record<string, Provider<ControlPlane>>> = {
+  simulated: {
+    options: simulatedOptions,
+    make: ({ options }) => new SimulatedControlPlane(simulatedOptions.parse(options)),
+  },
+}
+
+/** The outside worlds by the references of a target; one set of clients per target, for all its activities. */
+export function createWorld(executions: Executions): World {
+  const known = new Map<string, Connections>()
+  return {
+    executions,
+    checkTarget: (target) => [
+      ...checkProvider('machines', target.machines, MACHINES),
+      ...(target.etcd === null ? [] : checkProvider('etcd', target.etcd, CONTROL_PLANES)),
+    ],
+    connect: async (target) => {
+      const key = JSON.stringify(target)
+      const connections = known.get(key) ?? connect(target)
+      known.set(key, connections)
+      return connections
+    },
+  }
+}
+
+function connect(target: Target): Connections {
+  return {
+    cluster: kubernetesCluster(target.kubernetes),
+    records: kubernetesRecords(target.kubernetes),
+    machines: made(target.machines, MACHINES),
+    controlPlane: target.etcd === null ? null : made(target.etcd, CONTROL_PLANES),
+  }
+}
+
+function made<T>(access: MachinesAccess, providers: Readonly<Record<string, Provider<T>>>): T {
+  const provider = providers[access.provider]
+  if (provider === undefined) throw new PortError('refused', `this worker has no provider ${access.provider}`)
+  return provider.make(access)
+}
+
+function checkProvider<T>(
+  where: 'machines' | 'etcd',
+  access: MachinesAccess | EtcdAccess,
+  providers: Readonly<Record<string, Provider<T>>>,
+): Problem[] {
+  const provider = providers[access.provider]
+  if (provider === undefined) {
+    const fix = `this worker knows ${Object.keys(providers).join(', ')}`
+    return [{ where: `${where}.provider`, what: `${access.provider} is no provider`, fix }]
+  }
+  const parsed = provider.options.safeParse(access.options)
+  if (parsed.success) return []
+  return parsed.error.issues.map((issue) => ({
+    where: [where, ...issue.path].join('.'),
+    what: issue.message,
+    fix: 'correct it in the spec',
+  }))
+}

@@ -1,0 +1,51 @@
+import { CancellationScope, sleep } from '@temporalio/workflow'
+import type { RolloutId } from '../api/activities.js'
+import { TAKEOVER_SECONDS } from '../api/timing.js'
+import type { RolloutSpec } from '../core/spec.js'
+import { SHORT_SECONDS, step } from './steps.js'
+
+const SHORT = { budgetSeconds: SHORT_SECONDS }
+
+/**
+ * Check → Lease → Updating → check again, now under the Lease → store. What is refused is undone in reverse (CKS-07), and
+ * a refusal before the Lease has written nothing at all.
+ */
+export async function begin(spec: RolloutSpec, rollout: RolloutId): Promise<void> {
+  const { target } = spec
+  const summary = target.cluster
+  await step(
+    'checkSettings',
+    { ...SHORT, summary: `${summary}, before anything is written` },
+    { spec, rollout },
+  )
+  try {
+    const { tookOver } = await step('takeLease', { ...SHORT, summary }, { target, rollout, takeOver: null })
+    if (spec.rollout)
+      await step('beginRollout', { ...SHORT, summary: `${summary} → Updating` }, { spec, rollout })
+    await step('checkSettings', { ...SHORT, summary: `${summary}, under the Lease` }, { spec, rollout })
+    await step('storeSettings', { ...SHORT, summary }, { spec, rollout })
+    if (spec.rollout && tookOver) await afterTakeover()
+  } catch (error) {
+    await letGo(spec, rollout, true)
+    throw error
+  }
+}
+
+/** Frees the Lease of a rollout that touches no node; puts the record back when it was refused. */
+export async function letGo(spec: RolloutSpec, rollout: RolloutId, putBack: boolean): Promise<void> {
+  await CancellationScope.nonCancellable(() =>
+    step(
+      'letGo',
+      {
+        summary: putBack ? 'put back as found' : 'settings stored',
+        budgetSeconds: spec.limits.releaseSeconds,
+      },
+      { target: spec.target, rollout, putBack },
+    ),
+  )
+}
+
+/** Whatever the old holder had under way has either ended by now or may send nothing more. */
+export async function afterTakeover(): Promise<void> {
+  await sleep(TAKEOVER_SECONDS * 1000, { summary: 'an attempt of the former holder may still be alive' })
+}

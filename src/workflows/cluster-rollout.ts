@@ -1,0 +1,144 @@
+import {
+  allHandlersFinished,
+  CancellationScope,
+  CancelledFailure,
+  condition,
+  continueAsNew,
+  isCancellation,
+  workflowInfo,
+} from '@temporalio/workflow'
+import type { Released, RolloutId } from '../api/activities.js'
+import { failedOf } from '../api/failures.js'
+import type { RolloutResult } from '../api/results.js'
+import type { RolloutSpec } from '../core/spec.js'
+import { begin, letGo } from './begin.js'
+import { type Carried, Control } from './control.js'
+import { type Ending, lastErrorOf, resultOf, rolloutFailure } from './outcome.js'
+import { rollBatch } from './roll-batch.js'
+import { SHORT_SECONDS, SLACK_SECONDS, step } from './steps.js'
+import { restart } from './strategies/restart.js'
+
+/** What the next run starts from. */
+interface NextRun extends Carried {
+  readonly spec: RolloutSpec
+  readonly searchAttributes: boolean
+}
+
+/**
+ * Rolls the nodes of one cluster. Input: the spec (docs/spec.md). Ends with a `RolloutResult`; a refusal or a failure is a
+ * failed workflow whose type is one of `FailureType`, a native cancellation ends it as cancelled.
+ */
+export async function clusterRollout(request: unknown, next?: NextRun): Promise<RolloutResult> {
+  let spec = next?.spec
+  const control = new Control(() => spec?.target.cluster ?? '', next ?? null)
+  const rollout: RolloutId = {
+    workflowId: workflowInfo().workflowId,
+    firstRunId: workflowInfo().firstExecutionRunId,
+  }
+  let searchAttributes = next?.searchAttributes ?? false
+  if (spec === undefined) {
+    const checked = await step(
+      'checkSpec',
+      { summary: 'the spec', budgetSeconds: SHORT_SECONDS },
+      { spec: request },
+    )
+    spec = checked.spec
+    searchAttributes = checked.searchAttributes
+    control.useSearchAttributes(searchAttributes)
+    await begin(spec, rollout)
+    if (!spec.rollout) return stored(spec, rollout, control)
+  } else {
+    control.useSearchAttributes(searchAttributes)
+  }
+  const known = spec
+  const goOn = async () => {
+    await condition(allHandlersFinished)
+    await continueAsNew<typeof clusterRollout>(null, { ...control.carried(), spec: known, searchAttributes })
+  }
+  const ending = await rollBatches(known, rollout, control, goOn)
+  const released = await releasing(known, rollout, control, ending)
+  await CancellationScope.nonCancellable(() => condition(allHandlersFinished))
+  const result = resultOf(known.target.cluster, ending, control, released)
+  if (ending.kind === 'failed') throw rolloutFailure(result, ending.failures)
+  if (ending.kind === 'cancelled' && ending.natively)
+    throw new CancelledFailure('Rollout cancelled and released', [result])
+  return result
+}
+
+/** Batch after batch until nothing is left, something fails, or somebody stops it. */
+async function rollBatches(
+  spec: RolloutSpec,
+  rollout: RolloutId,
+  control: Control,
+  goOn: () => Promise<void>,
+): Promise<Ending> {
+  const summary = (what: string) => ({
+    summary: what,
+    budgetSeconds: spec.limits.preflightSeconds + SLACK_SECONDS,
+  })
+  try {
+    control.plan ??= await step('readPlan', summary('the whole rollout'), { spec })
+    for (;;) {
+      if (!(await control.mayGoOn())) return { kind: 'cancelled', natively: false }
+      if (workflowInfo().continueAsNewSuggested) await goOn()
+      control.enter('waiting')
+      const next = await step('nextBatch', summary(`after ${control.done.count} nodes`), {
+        spec,
+        rollout,
+        position: control.position,
+      })
+      control.look(next.view)
+      if (next.kind !== 'batch') return { kind: 'done' }
+      // A cancel or a pause that came while the batch was chosen still comes before it (CKS-20).
+      if (control.paused || control.cancel.kind !== 'no') continue
+      const end = await rollBatch(next.batch, { spec, rollout, control, strategy: restart })
+      if (end.kind !== 'done') return end
+    }
+  } catch (error) {
+    if (isCancellation(error)) return { kind: 'cancelled', natively: true }
+    const failed = failedOf(error, 'the next batch')
+    return {
+      kind: 'failed',
+      failures: [{ ...failed, node: spec.target.cluster, step: 'plan', outcome: 'putBack', machine: null }],
+    }
+  }
+}
+
+/** The one end of every rollout; a second cancel does not reach it. */
+async function releasing(
+  spec: RolloutSpec,
+  rollout: RolloutId,
+  control: Control,
+  ending: Ending,
+): Promise<Released | null> {
+  control.lastError = lastErrorOf(ending, control)
+  control.enter('releasing')
+  const outcome = { lastError: control.lastError, clearLastError: ending.kind === 'done' }
+  try {
+    return await CancellationScope.nonCancellable(() =>
+      step(
+        'release',
+        { summary: ending.kind, budgetSeconds: spec.limits.releaseSeconds },
+        { target: spec.target, rollout, outcome },
+      ),
+    )
+  } catch (error) {
+    control.warn([
+      `release did not end: ${failedOf(error, 'release').message}; run releaseCluster when the cluster answers again`,
+    ])
+    return null
+  } finally {
+    control.enter('ended')
+  }
+}
+
+async function stored(spec: RolloutSpec, rollout: RolloutId, control: Control): Promise<RolloutResult> {
+  await letGo(spec, rollout, false)
+  control.enter('ended')
+  await condition(allHandlersFinished)
+  return {
+    ...resultOf(spec.target.cluster, { kind: 'done' }, control, null),
+    outcome: 'stored',
+    lastError: null,
+  }
+}

@@ -1,0 +1,259 @@
+import { ApplicationFailure } from '@temporalio/common'
+import { condition, setCurrentDetails, setHandler, upsertSearchAttributes } from '@temporalio/workflow'
+import type { NodeJob, PlanReport } from '../api/activities.js'
+import {
+  cancelSignal,
+  pauseSignal,
+  planQuery,
+  progressQuery,
+  resumeSignal,
+  SEARCH_ATTRIBUTES,
+  type SetMaxUnavailable,
+  setMaxUnavailableUpdate,
+  waitingSignal,
+} from '../api/messages.js'
+import { type Batch, batchNodeName, type Position, START_POSITION } from '../core/batch.js'
+import type { MaxUnavailable } from '../core/model.js'
+import type { FleetView } from '../core/next-batch.js'
+import {
+  bounded,
+  expectedEnd,
+  MOST_NAMES,
+  type NodeProgress,
+  type Phase,
+  type Progress,
+  progressMarkdown,
+  type Step,
+} from '../core/progress.js'
+
+/** What goes from run to run at continue-as-new. Small: names and counts. */
+export interface Carried {
+  readonly paused: boolean
+  readonly cancel: CancelState
+  readonly position: Position
+  readonly batchNumber: number
+  readonly done: { readonly count: number; readonly names: readonly string[] }
+  readonly warnings: readonly string[]
+  readonly view: FleetView
+  readonly plan: PlanReport | null
+  readonly startedAtMs: number
+}
+
+interface CancelState {
+  readonly kind: 'no' | 'betweenBatches' | 'now'
+  readonly by: string | null
+  readonly at: string | null
+}
+
+const NO_VIEW: FleetView = { counts: [], skipped: [], notes: [] }
+
+/** What operators say to a rollout, and what it says to them. All handlers are there before the first await. */
+export class Control {
+  paused: boolean
+  cancel: CancelState
+  position: Position
+  batchNumber: number
+  warnings: string[]
+  view: FleetView
+  plan: PlanReport | null
+  lastError: string | null = null
+  readonly startedAtMs: number
+  private doneCount: number
+  private doneNames: string[]
+  private phase: Phase = 'starting'
+  private batch: Batch | null = null
+  private nodes = new Map<string, NodeProgress>()
+  private waitsFor: readonly string[] = []
+  private readonly cluster: () => string
+  private searchAttributes = false
+
+  constructor(cluster: () => string, carried: Carried | null) {
+    this.cluster = cluster
+    this.paused = carried?.paused ?? false
+    this.cancel = carried?.cancel ?? { kind: 'no', by: null, at: null }
+    this.position = carried?.position ?? START_POSITION
+    this.batchNumber = carried?.batchNumber ?? 0
+    this.doneCount = carried?.done.count ?? 0
+    this.doneNames = [...(carried?.done.names ?? [])]
+    this.warnings = [...(carried?.warnings ?? [])]
+    this.view = carried?.view ?? NO_VIEW
+    this.plan = carried?.plan ?? null
+    this.startedAtMs = carried?.startedAtMs ?? Date.now()
+    this.listen()
+  }
+
+  private listen(): void {
+    setHandler(
+      cancelSignal,
+      (request) => {
+        const now = typeof request === 'object' && request !== null && request.now === true
+        const by = typeof request?.by === 'string' ? request.by : null
+        if (this.cancel.kind === 'now' || (this.cancel.kind !== 'no' && !now)) return
+        this.cancel = { kind: now ? 'now' : 'betweenBatches', by, at: new Date().toISOString() }
+        this.show()
+      },
+      { description: 'Stop between two batches; with {"now": true} undo a batch that has not acted yet' },
+    )
+    setHandler(pauseSignal, () => this.setPaused(true), {
+      description: 'Pause before the next batch; the Lease is kept',
+    })
+    setHandler(resumeSignal, () => this.setPaused(false), { description: 'Go on after a pause' })
+    setHandler(waitingSignal, (told) => this.heard(told), {
+      description: 'From a step that waits; not for people',
+    })
+    setHandler(progressQuery, () => this.progress(), {
+      description: 'State, batch, step of each node, counts, what blocks',
+    })
+    setHandler(planQuery, () => this.plan, { description: 'The batches as planned when the rollout began' })
+    setHandler(setMaxUnavailableUpdate, (request) => this.setMaxUnavailable(request), {
+      description: 'Workers at once, from the next batch on: {"pool": "worker", "maxUnavailable": 2}',
+      validator: (request) => {
+        if (parseMaxUnavailable(request?.maxUnavailable) === null) {
+          throw ApplicationFailure.nonRetryable(
+            'maxUnavailable must be an integer of at least 1 or a percentage such as "25%"',
+            'InvalidSpec',
+          )
+        }
+      },
+    })
+  }
+
+  get cancelledNow(): boolean {
+    return this.cancel.kind === 'now'
+  }
+
+  /** Waits while paused; false when the rollout is to stop here (CKS-20). */
+  async mayGoOn(): Promise<boolean> {
+    if (this.paused && this.cancel.kind === 'no') {
+      this.enter('paused')
+      await condition(() => !this.paused || this.cancel.kind !== 'no')
+    }
+    return this.cancel.kind === 'no'
+  }
+
+  useSearchAttributes(registered: boolean): void {
+    this.searchAttributes = registered
+    if (registered) upsertSearchAttributes([{ key: SEARCH_ATTRIBUTES.cluster, value: this.cluster() }])
+  }
+
+  enter(phase: Phase): void {
+    if (
+      phase !== this.phase &&
+      this.searchAttributes &&
+      (phase === 'rolling' || phase === 'releasing' || phase === 'paused')
+    ) {
+      upsertSearchAttributes([{ key: SEARCH_ATTRIBUTES.phase, value: phase }])
+    }
+    this.phase = phase
+    this.waitsFor = []
+    this.show()
+  }
+
+  begin(batch: Batch): void {
+    this.batch = batch
+    this.batchNumber++
+    this.nodes = new Map()
+    for (const node of batch.nodes) this.setStep(batchNodeName(node), node.pool, 'waiting')
+    this.enter('rolling')
+  }
+
+  step(job: Pick<NodeJob, 'node'>, step: Step): void {
+    this.setStep(batchNodeName(job.node), job.node.pool, step)
+    if (step === 'done') this.addDone(batchNodeName(job.node))
+    this.show()
+  }
+
+  look(view: FleetView): void {
+    this.view = view
+    this.show()
+  }
+
+  warn(warnings: readonly string[]): void {
+    for (const warning of warnings)
+      if (!this.warnings.includes(warning) && this.warnings.length < MOST_NAMES) this.warnings.push(warning)
+  }
+
+  get done(): Progress['done'] {
+    return { count: this.doneCount, names: this.doneNames }
+  }
+
+  carried(): Carried {
+    const { paused, cancel, position, batchNumber, done, warnings, view, plan, startedAtMs } = this
+    return { paused, cancel, position, batchNumber, done, warnings, view, plan, startedAtMs }
+  }
+
+  progress(): Progress {
+    const left = this.view.counts.reduce((sum, pool) => sum + pool.outOfDate, 0)
+    return {
+      cluster: this.cluster(),
+      phase: this.phase,
+      paused: this.paused,
+      cancelRequested: this.cancel.kind,
+      batch:
+        this.batch === null
+          ? null
+          : { number: this.batchNumber, pool: this.batch.pool, recovery: this.batch.recovery },
+      nodes: [...this.nodes.values()],
+      pools: this.view.counts,
+      done: this.done,
+      skipped: bounded(this.view.skipped),
+      notes: bounded([...this.view.notes, ...this.warnings]),
+      waitsFor: this.waitsFor,
+      startedAt: new Date(this.startedAtMs).toISOString(),
+      expectedEnd: expectedEnd(this.startedAtMs, Date.now(), this.doneCount, left),
+      lastError: this.lastError,
+    }
+  }
+
+  show(): void {
+    setCurrentDetails(progressMarkdown(this.progress()))
+  }
+
+  private setPaused(paused: boolean): void {
+    this.paused = paused
+    this.show()
+  }
+
+  private heard(told: { subject: string; why: readonly string[] } | undefined): void {
+    if (told === undefined || !Array.isArray(told.why)) return
+    const node = this.nodes.get(told.subject)
+    if (node === undefined) this.waitsFor = told.why
+    else this.nodes.set(told.subject, { ...node, waitsFor: told.why })
+    this.show()
+  }
+
+  private setStep(name: string, pool: string, step: Step): void {
+    const since = new Date().toISOString()
+    this.nodes.set(name, { node: name, pool, step, since, waitsFor: [] })
+  }
+
+  private addDone(name: string): void {
+    this.doneCount++
+    if (this.doneNames.length < MOST_NAMES) this.doneNames.push(name)
+  }
+
+  private setMaxUnavailable(request: SetMaxUnavailable): { inForce: string } {
+    const value = parseMaxUnavailable(request.maxUnavailable)
+    if (value === null) throw ApplicationFailure.nonRetryable('maxUnavailable cannot be read', 'InvalidSpec')
+    const pools = this.view.counts.filter((pool) => pool.type === 'worker').map((pool) => pool.pool)
+    const named = request.pool === undefined ? pools : pools.filter((pool) => pool === request.pool)
+    if (named.length === 0) {
+      throw ApplicationFailure.nonRetryable(
+        `there is no worker pool ${request.pool ?? ''} in this rollout yet`,
+        'InvalidSpec',
+      )
+    }
+    const changed = Object.fromEntries(named.map((pool) => [pool, value]))
+    this.position = { ...this.position, maxUnavailable: { ...this.position.maxUnavailable, ...changed } }
+    return { inForce: `${named.join(', ')}: ${request.maxUnavailable} from the next batch on` }
+  }
+}
+
+/** Null when it is neither an integer of at least 1 nor a percentage from 1% to 100%. */
+function parseMaxUnavailable(value: unknown): MaxUnavailable | null {
+  if (typeof value === 'number' && Number.isInteger(value) && value >= 1) return { count: value }
+  const percent = typeof value === 'string' ? /^(\d{1,3})%$/.exec(value)?.[1] : undefined
+  return percent !== undefined && Number(percent) >= 1 && Number(percent) <= 100
+    ? { percent: Number(percent) }
+    : null
+}

@@ -1,0 +1,33 @@
+import { CancellationScope, workflowInfo } from '@temporalio/workflow'
+import type { Released, RolloutId } from '../api/activities.js'
+import { afterTakeover } from './begin.js'
+import { SHORT_SECONDS, step } from './steps.js'
+
+/** How long `releaseCluster` keeps trying, in seconds. */
+const RELEASE_SECONDS = 24 * 3600
+
+/**
+ * `release` alone, for a cluster whose rollout was terminated (CKS-24). With `takeOver`, the holder as `ClusterBusy` printed
+ * it, a person vouches that it is gone. Writes nothing when there is nothing to put right.
+ */
+export async function releaseCluster(request: unknown): Promise<Released> {
+  const rollout: RolloutId = {
+    workflowId: workflowInfo().workflowId,
+    firstRunId: workflowInfo().firstExecutionRunId,
+  }
+  const short = { budgetSeconds: SHORT_SECONDS }
+  const { target, takeOver } = await step('checkTarget', { ...short, summary: 'the request' }, { request })
+  const summary = target.cluster
+  const found = await step('lookForRelease', { ...short, summary }, { target, rollout })
+  if (!found.needed) return found.report
+  const release = () =>
+    step('release', { summary, budgetSeconds: RELEASE_SECONDS }, { target, rollout, outcome: null })
+  const { tookOver } = await step('takeLease', { ...short, summary }, { target, rollout, takeOver })
+  try {
+    if (tookOver) await afterTakeover()
+  } catch (error) {
+    await CancellationScope.nonCancellable(release)
+    throw error
+  }
+  return CancellationScope.nonCancellable(release)
+}

@@ -1,0 +1,184 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect } from 'vitest'
+import { parseAllDocuments } from 'yaml'
+import type { KubernetesAccess } from '../../../src/core/spec.js'
+import type { PortErrorKind } from '../../../src/ports/errors.js'
+import { KubernetesApi } from '../../../src/providers/kubernetes/api.js'
+import { kubernetesCluster } from '../../../src/providers/kubernetes/cluster.js'
+import { kubernetesRecords } from '../../../src/providers/kubernetes/records.js'
+import { cleanCluster } from '../../support/clean.js'
+import type { ControlPlaneClient } from '../../support/control-plane.js'
+import type { KubeApi, KubeObject } from '../../support/kube-api.js'
+import { type RealControlPlane, realControlPlane } from '../../support/parts.js'
+import { FaultProxy } from '../../support/proxy.js'
+import { waitUntil } from '../../support/wait.js'
+
+export const NODES = '/api/v1/nodes'
+export const PODS = '/api/v1/namespaces/default/pods'
+export const BUDGETS = '/apis/policy/v1/namespaces/default/poddisruptionbudgets'
+
+const RBAC_FILE = new URL('../../../deploy/rbac.yaml', import.meta.url)
+const RBAC_GROUP = 'rbac.authorization.k8s.io'
+const PLURALS: Record<string, string> = {
+  ClusterRole: 'clusterroles',
+  ClusterRoleBinding: 'clusterrolebindings',
+  Role: 'roles',
+  RoleBinding: 'rolebindings',
+}
+
+/** Gives the user `noderoll` what deploy/rbac.yaml gives a worker, and nothing else. */
+export async function grantNoderoll(controlPlane: ControlPlaneClient): Promise<void> {
+  for (const document of parseAllDocuments(await readFile(RBAC_FILE, 'utf8'))) {
+    const object = document.toJS() as KubeObject
+    if ('subjects' in object) object.subjects = [{ apiGroup: RBAC_GROUP, kind: 'User', name: 'noderoll' }]
+    const { name, namespace } = object.metadata
+    const inNamespace = namespace === undefined ? '' : `/namespaces/${namespace}`
+    const plural = PLURALS[object.kind ?? '']
+    const path = `/apis/${RBAC_GROUP}/v1${inNamespace}/${plural}/${name}?fieldManager=test&force=true`
+    await controlPlane.api.ok('PATCH', path, object, { contentType: 'application/apply-patch+yaml' })
+  }
+  const noderoll = controlPlane.apiOf('noderoll')
+  const isAllowed = async (path: string) => (await noderoll.call('GET', path)).status !== 403
+  await waitUntil(
+    async () =>
+      (await isAllowed(NODES)) && (await isAllowed('/api/v1/namespaces/kube-system/configmaps/noderoll')),
+    { for: 'the rules to be known' },
+  )
+  noderoll.close()
+}
+
+export interface AccessOptions {
+  /** Asked first, in place of the API server itself. */
+  proxy?: FaultProxy
+  endpoints?: string[]
+}
+
+/** A real control plane, a proxy in front of it, and noderoll's own way to both, with the rights of deploy/rbac.yaml. */
+export class Bed {
+  readonly controlPlane: RealControlPlane
+  readonly proxy: FaultProxy
+  readonly folder: string
+  readonly #opened: KubernetesApi[] = []
+
+  private constructor(controlPlane: RealControlPlane, proxy: FaultProxy, folder: string) {
+    this.controlPlane = controlPlane
+    this.proxy = proxy
+    this.folder = folder
+  }
+
+  static async start(): Promise<Bed> {
+    const controlPlane = await realControlPlane()
+    await grantNoderoll(controlPlane)
+    const folder = await mkdtemp(join(tmpdir(), 'noderoll-bed-'))
+    return new Bed(controlPlane, await FaultProxy.start(controlPlane.access), folder)
+  }
+
+  /** As the administrator, past the proxy. */
+  get admin(): KubeApi {
+    return this.controlPlane.api
+  }
+
+  /** With connections of its own. Through the proxy, unless told otherwise. */
+  async open(options: AccessOptions = { proxy: this.proxy }) {
+    const access = await this.access(options)
+    const api = new KubernetesApi(access)
+    this.#opened.push(api)
+    return { api, access, cluster: kubernetesCluster(access, api), records: kubernetesRecords(access, api) }
+  }
+
+  async access({ proxy, endpoints = [] }: AccessOptions): Promise<KubernetesAccess> {
+    const server = proxy?.url ?? this.controlPlane.url
+    // Both, since the endpoints may be either.
+    const ca = this.controlPlane.access.ca + this.proxy.ca + (proxy?.ca ?? '')
+    const path = join(this.folder, `kubeconfig-${new URL(server).port}`)
+    await writeFile(path, this.controlPlane.kubeconfig('noderoll', server, { ca }))
+    return { kind: 'kubeconfig', path, context: null, endpoints, namespace: 'kube-system' }
+  }
+
+  async clean(): Promise<void> {
+    await this.proxy.reset()
+    await cleanCluster(this.controlPlane)
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.#opened.map((api) => api.close()))
+    await this.proxy.stop()
+    this.controlPlane.close()
+    await rm(this.folder, { recursive: true })
+  }
+}
+
+/** A Ready node. Done when the controllers have written on it what they write on a new one. */
+export async function addNode(api: KubeApi, name: string, bootId = `boot-of-${name}`): Promise<KubeObject> {
+  await api.ok('POST', NODES, { metadata: { name, labels: { zone: 'a' } } })
+  await api.ok('PATCH', `${NODES}/${name}/status`, {
+    status: { conditions: [{ type: 'Ready', status: 'True' }], nodeInfo: { bootID: bootId } },
+  })
+  return await waitUntil(
+    async () => {
+      const node = await api.ok('GET', `${NODES}/${name}`)
+      const isNoted = 'node.alpha.kubernetes.io/ttl' in (node.metadata.annotations ?? {})
+      return isNoted && node.spec.taints === undefined && node
+    },
+    { for: `node ${name} to settle` },
+  )
+}
+
+export interface PodOptions {
+  phase?: string
+  ready?: boolean
+  finalizers?: string[]
+}
+
+/** What the scheduler and a kubelet would do to a pod, without them. */
+export async function addPod(
+  api: KubeApi,
+  name: string,
+  nodeName: string,
+  { phase = 'Running', ready = true, finalizers = [] }: PodOptions = {},
+): Promise<KubeObject> {
+  await api.ok('POST', PODS, {
+    metadata: { name, labels: { app: name }, finalizers },
+    spec: { nodeName, tolerations: [{ operator: 'Exists' }], containers: [{ name: 'c', image: 'i' }] },
+  })
+  return await api.ok('PATCH', `${PODS}/${name}/status`, {
+    status: { phase, conditions: [{ type: 'Ready', status: ready ? 'True' : 'False' }] },
+  })
+}
+
+/** Done when the disruption controller has counted. */
+export async function addBudget(
+  api: KubeApi,
+  name: string,
+  app: string,
+  minAvailable: number,
+): Promise<KubeObject> {
+  await api.ok('POST', BUDGETS, {
+    metadata: { name },
+    spec: { minAvailable, selector: { matchLabels: { app } } },
+  })
+  return await waitUntil(
+    async () => {
+      const budget = await api.ok('GET', `${BUDGETS}/${name}`)
+      // A budget that nobody has changed since it was made is at its first generation.
+      return budget.status?.observedGeneration === 1 && budget
+    },
+    { for: `the count of budget ${name}` },
+  )
+}
+
+/** The signal of a caller who does not give up. */
+export function patient(): AbortSignal {
+  return new AbortController().signal
+}
+
+/** An error as the activities see it. */
+export function portError(kind: PortErrorKind, message?: RegExp) {
+  return expect.objectContaining({
+    name: 'PortError',
+    kind,
+    ...(message && { message: expect.stringMatching(message) }),
+  })
+}

@@ -1,0 +1,222 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { answer, blackHole, FaultProxy, refuse, type Verdict } from '../../support/proxy.js'
+import { waitUntil } from '../../support/wait.js'
+import { addNode, addPod, Bed, NODES, patient, portError } from './bed.js'
+
+let bed: Bed
+
+beforeAll(async () => {
+  bed = await Bed.start()
+})
+
+beforeEach(async () => {
+  bed.controlPlane.apiServer.resume()
+  await bed.clean()
+  await addNode(bed.admin, 'w-1')
+})
+
+afterAll(async () => {
+  await bed?.stop()
+})
+
+async function elapsedSeconds(act: () => Promise<unknown>): Promise<number> {
+  const began = performance.now()
+  await act()
+  return (performance.now() - began) / 1000
+}
+
+/** The proxy first, then the API server itself. */
+async function withSpare() {
+  return (await bed.open({ proxy: bed.proxy, endpoints: [bed.controlPlane.url] })).cluster
+}
+
+describe('B35 one API server', () => {
+  it('(a) that hangs: every request ends in time, and works again afterwards', async () => {
+    const { cluster } = await bed.open({})
+    await cluster.nodes(patient())
+    bed.controlPlane.apiServer.pause()
+
+    const seconds = await elapsedSeconds(async () => {
+      const all = await Promise.allSettled([
+        cluster.nodes(patient()),
+        cluster.podsOn('w-1', patient()),
+        cluster.patchNode('w-1', '1', { unschedulable: true }, patient()),
+      ])
+      const unreachable = { reason: portError('unreachable', /^Could not .*: no (answer|connection) .*\.$/) }
+      expect(all).toMatchObject([unreachable, unreachable, unreachable])
+    })
+
+    expect(seconds).toBeLessThan(15)
+    bed.controlPlane.apiServer.resume()
+    expect(await cluster.nodes(patient())).toHaveLength(1)
+  })
+
+  it('(b) that refuses connections, and comes back', async () => {
+    const { cluster } = await bed.open()
+    await bed.proxy.down()
+
+    const seconds = await elapsedSeconds(() =>
+      expect(cluster.nodes(patient())).rejects.toEqual(portError('unreachable', /connection refused/)),
+    )
+
+    expect(seconds).toBeLessThan(1)
+    await bed.proxy.up()
+    expect(await cluster.nodes(patient())).toHaveLength(1)
+  })
+
+  it('that breaks the connection', async () => {
+    const { cluster } = await bed.open()
+    bed.proxy.on({ path: NODES }, refuse(), { times: 1 })
+
+    await expect(cluster.nodes(patient())).rejects.toEqual(portError('unreachable', /connection/))
+  })
+
+  it('whose caller gives up: the request ends at once, with the caller’s own reason', async () => {
+    const { cluster } = await bed.open()
+    const hole = bed.proxy.on({ path: NODES }, blackHole())
+    const caller = new AbortController()
+    const reason = new Error('cancelled')
+    const listed = cluster.nodes(caller.signal)
+    await hole.hit
+
+    const seconds = await elapsedSeconds(async () => {
+      caller.abort(reason)
+      await expect(listed).rejects.toBe(reason)
+    })
+
+    expect(seconds).toBeLessThan(0.5)
+    await expect(cluster.nodes(caller.signal)).rejects.toBe(reason)
+  })
+})
+
+describe('B35 several API servers', () => {
+  it('a read and a write go to the next one when the first refuses connections', async () => {
+    const cluster = await withSpare()
+    await bed.proxy.down()
+
+    const seconds = await elapsedSeconds(async () => {
+      const [node] = await cluster.nodes(patient())
+      await cluster.patchNode('w-1', node?.resourceVersion ?? '', { unschedulable: true }, patient())
+    })
+
+    expect(seconds).toBeLessThan(2)
+    expect(await bed.admin.ok('GET', `${NODES}/w-1`)).toMatchObject({ spec: { unschedulable: true } })
+  })
+
+  it('the one that worked is asked first from then on', async () => {
+    const cluster = await withSpare()
+    await bed.proxy.down()
+    await cluster.nodes(patient())
+    await bed.proxy.up()
+
+    await cluster.nodes(patient())
+
+    expect(bed.proxy.requests).toEqual([])
+  })
+
+  it('a read waits 3 s for one that hangs, once', async () => {
+    const cluster = await withSpare()
+    const hole = bed.proxy.on({ path: NODES }, blackHole())
+
+    const first = await elapsedSeconds(() => cluster.nodes(patient()))
+    const second = await elapsedSeconds(() => cluster.nodes(patient()))
+
+    expect(first).toBeGreaterThan(2.9)
+    expect(first).toBeLessThan(6)
+    expect(second).toBeLessThan(1)
+    expect(hole.hits).toHaveLength(1)
+  })
+
+  it.each<[string, Verdict]>([
+    ['502 of a proxy without a backend', answer(502, 'bad gateway')],
+    [
+      '503 of an API server that is starting',
+      answer(503, { kind: 'Status', code: 503, message: 'starting' }),
+    ],
+    ['504 of a proxy whose backend hangs', answer(504, 'gateway timeout')],
+    ['a broken connection', refuse()],
+  ])('a read goes to the next one after %s', async (_, verdict) => {
+    const cluster = await withSpare()
+    const failed = bed.proxy.on({ path: NODES }, verdict)
+
+    expect(await cluster.nodes(patient())).toHaveLength(1)
+    expect(failed.hits).toHaveLength(1)
+  })
+
+  it.each<[string, Verdict]>([
+    ['a broken connection', refuse()],
+    ['503 that may have come too late', answer(503, 'unavailable')],
+  ])('a write that may have arrived is not sent to another: %s', async (_, verdict) => {
+    const cluster = await withSpare()
+    await addPod(bed.admin, 'web', 'w-1')
+    const [pod] = await cluster.podsOn('w-1', patient())
+    if (pod === undefined) throw new Error('no pod')
+    bed.proxy.on({ path: /eviction$/ }, verdict)
+    const start = await bed.controlPlane.audit.mark()
+
+    await expect(cluster.evict(pod, null, patient())).rejects.toEqual(portError('unreachable'))
+
+    await bed.controlPlane.audit.settled()
+    expect(await bed.controlPlane.audit.writes(start, 'noderoll')).toEqual([])
+  })
+
+  it('a write that got no answer makes the next call start elsewhere', async () => {
+    const cluster = await withSpare()
+    bed.proxy.on({ method: 'PATCH' }, refuse())
+    await expect(cluster.patchNode('w-1', '1', {}, patient())).rejects.toEqual(portError('unreachable'))
+    const asked = bed.proxy.requests.length
+
+    await cluster.nodes(patient())
+
+    expect(bed.proxy.requests).toHaveLength(asked)
+  })
+
+  it('when none answers, each is named with its reason', async () => {
+    const second = await FaultProxy.start(bed.controlPlane.access)
+    const { cluster } = await bed.open({ proxy: second, endpoints: [bed.proxy.url] })
+    await Promise.all([bed.proxy.down(), second.down()])
+
+    const refused = (url: string) => `${url}: connection refused`.replaceAll('.', '\\.')
+    await expect(cluster.nodes(patient())).rejects.toEqual(
+      portError('unreachable', new RegExp(`: ${refused(second.url)}; ${refused(bed.proxy.url)}\\.$`)),
+    )
+  })
+})
+
+describe('CKS-13 /readyz/etcd', () => {
+  it('is ok when the API server says so', async () => {
+    const { cluster } = await bed.open()
+
+    expect(await cluster.etcdReady(patient())).toEqual({ kind: 'ok' })
+  })
+
+  it('is not ok when etcd is gone', async () => {
+    const { cluster } = await bed.open()
+    bed.controlPlane.etcd.pause()
+
+    try {
+      // The API server asks its etcd at most once a second, and gives the last answer meanwhile.
+      const health = await waitUntil(
+        async () => {
+          const one = await cluster.etcdReady(patient())
+          return one.kind !== 'ok' && one
+        },
+        { for: 'the API server to notice' },
+      )
+      expect(health).toMatchObject({ kind: 'notOk', why: expect.stringMatching(/\/readyz\/etcd: .*etcd/) })
+    } finally {
+      bed.controlPlane.etcd.resume()
+    }
+  })
+
+  it.each<[string, Verdict]>([
+    ['no right to ask', answer(403, { kind: 'Status', code: 403 })],
+    ['an API server too old to be asked', answer(404, '404 page not found')],
+    ['a broken connection', refuse()],
+  ])('is unknown, with the reason: %s', async (_, verdict) => {
+    const { cluster } = await bed.open()
+    bed.proxy.on({ path: '/readyz/etcd' }, verdict)
+
+    expect(await cluster.etcdReady(patient())).toEqual({ kind: 'unknown', why: expect.stringMatching(/./) })
+  })
+})

@@ -1,0 +1,283 @@
+import { KubeConfig } from '@kubernetes/client-node'
+import { afterEach, beforeAll, describe, expect, it } from 'vitest'
+import type { SimulatedCluster, SimulatedClusterOptions } from '../../src/simulation/cluster.js'
+import { startSimulatedCluster } from '../../src/simulation/cluster.js'
+import type { KubeObject } from '../support/kube-api.js'
+import { cleanCluster } from '../support/clean.js'
+import { type RealControlPlane, realControlPlane } from '../support/parts.js'
+import { waitUntil } from '../support/wait.js'
+
+let kubernetes: RealControlPlane
+let cluster: SimulatedCluster
+
+beforeAll(async () => {
+  kubernetes = await realControlPlane()
+})
+
+afterEach(async () => {
+  await cluster.close()
+  await cleanCluster(kubernetes)
+})
+
+const start = async (options: Partial<SimulatedClusterOptions> = {}) => {
+  const kubeConfig = new KubeConfig()
+  kubeConfig.loadFromString(kubernetes.kubeconfig('kubelet'))
+  cluster = await startSimulatedCluster({ kubeConfig, cluster: 'blue', control: 0, workers: 1, ...options })
+}
+
+const node = (name = 'w-1') => kubernetes.api.ok('GET', `/api/v1/nodes/${name}`)
+
+const readyOf = ({ status }: KubeObject): string =>
+  status.conditions.find((condition: { type: string }) => condition.type === 'Ready').status
+
+const bootIdOf = ({ status }: KubeObject): string => status.nodeInfo.bootID
+
+const untilNode = (what: string, holds: (node: KubeObject) => boolean, name = 'w-1') =>
+  waitUntil(
+    async () => {
+      const seen = await node(name)
+      return holds(seen) ? seen : null
+    },
+    { for: `${name} to be ${what}` },
+  )
+
+const stop = async (name = 'w-1') => {
+  cluster.cloud.act(name, { kind: 'stop' })
+  await cluster.cloud.untilMachine(name, 'is off', ({ power }) => power === 'stopped')
+}
+
+const powerOn = async (name = 'w-1') => {
+  cluster.cloud.act(name, { kind: 'start' })
+  await cluster.cloud.untilMachine(name, 'runs', ({ power }) => power === 'running')
+}
+
+describe('nodes', () => {
+  it('CKS-00 registers every machine with its providerID, role, size and a Lease; no Node for external etcd', async () => {
+    await start({ control: 1, workers: 2, etcd: 1, machine: { offering: 'medium', rootDiskGiB: 100 } })
+
+    const nodes = await kubernetes.api.list('/api/v1/nodes')
+    const leases = await kubernetes.api.list('/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases')
+
+    expect(nodes.map(({ metadata }) => metadata.name).sort()).toEqual(['c-1', 'w-1', 'w-2'])
+    expect(leases.map(({ metadata }) => metadata.name).sort()).toEqual(['c-1', 'w-1', 'w-2'])
+    for (const seen of nodes) {
+      const machine = cluster.cloud.machine(seen.metadata.name)
+      expect(seen['spec'].providerID).toBe(machine.providerId)
+      expect(seen['status'].capacity).toEqual({
+        ...{ cpu: '4', memory: `${8192 * 1024}Ki`, pods: '110' },
+        'ephemeral-storage': `${96 * 1024 * 1024}Ki`,
+      })
+      expect('node-role.kubernetes.io/control-plane' in (seen.metadata.labels ?? {})).toBe(
+        machine.type === 'control',
+      )
+    }
+    expect(new Set(nodes.map(bootIdOf)).size).toBe(3)
+  })
+
+  it('is NotReady at once when its machine stops, and Ready with a new boot id after start and boot', async () => {
+    await start({ delays: { bootMs: 100 } })
+    const before = await node()
+
+    await stop()
+    const off = await untilNode('NotReady', (seen) => readyOf(seen) === 'False')
+    await powerOn()
+    const after = await untilNode('Ready', (seen) => readyOf(seen) === 'True')
+
+    expect(bootIdOf(off)).toBe(bootIdOf(before))
+    expect(bootIdOf(after)).not.toBe(bootIdOf(before))
+    expect(after.metadata.uid).toBe(before.metadata.uid)
+  })
+
+  it('shows new size and disk after the restart', async () => {
+    await start({ machine: { offering: 'small', rootDiskGiB: 50 } })
+    await stop()
+    cluster.cloud.act('w-1', { kind: 'setOffering', offering: 'large' })
+    await cluster.cloud.untilMachine('w-1', 'is large', ({ operation }) => operation === null)
+    cluster.cloud.act('w-1', { kind: 'growRootDisk', sizeGiB: 100 })
+    await cluster.cloud.untilMachine('w-1', 'has 100 GiB', ({ operation }) => operation === null)
+    await powerOn()
+
+    const after = await untilNode('Ready', (seen) => readyOf(seen) === 'True')
+
+    expect(after['status'].capacity).toMatchObject({ cpu: '8', 'ephemeral-storage': `${96 * 1024 * 1024}Ki` })
+    expect(after.metadata.labels?.['node.kubernetes.io/instance-type']).toBe('large')
+  })
+
+  it('says Unknown after a crash, and leaves a silent node alone when told to', async () => {
+    await start({ workers: 1 })
+    cluster.cloud.crash('w-1')
+    await untilNode('Unknown', (seen) => readyOf(seen) === 'Unknown')
+    await cluster.close()
+
+    await start({ kubelets: { markNotReadyAtOnce: false } })
+    const { resourceVersion } = (await node()).metadata
+    await stop()
+    // Another node's write shows that the kubelets have worked since.
+    cluster.cloud.addMachine({ cluster: 'blue', name: 'w-2', type: 'worker' })
+    await cluster.kubelets.untilReady(['w-2'])
+
+    expect((await node()).metadata.resourceVersion).toBe(resourceVersion)
+  })
+
+  it('puts right what somebody else says of a node that runs', async () => {
+    await start()
+    const { status } = await node()
+    const conditions = status.conditions.map((condition: { type: string }) =>
+      condition.type === 'Ready' ? { ...condition, status: 'Unknown' } : condition,
+    )
+
+    const spoken = await kubernetes.api.ok('PATCH', '/api/v1/nodes/w-1/status', { status: { conditions } })
+
+    const { metadata } = await untilNode('Ready', (seen) => readyOf(seen) === 'True')
+    expect(Number(metadata.resourceVersion)).toBeGreaterThan(Number(spoken.metadata.resourceVersion))
+  })
+
+  it('takes the place of a Node left over from another cluster of the same name', async () => {
+    await start({ cluster: 'green' })
+    const old = await node()
+    await cluster.close()
+
+    await start({ cluster: 'blue' })
+
+    expect((await node())['spec'].providerID).toBe(cluster.cloud.machine('w-1').providerId)
+    expect((await node()).metadata.uid).not.toBe(old.metadata.uid)
+  })
+
+  it('deletes its Nodes at the end when told to', async () => {
+    await start({ workers: 2 })
+
+    await cluster.close({ deleteNodes: true })
+
+    expect(await kubernetes.api.list('/api/v1/nodes')).toEqual([])
+  })
+
+  it('goes on after the API server was away', async () => {
+    await start()
+    const before = await node()
+    await kubernetes.apiServer.kill()
+    await stop()
+    await powerOn()
+
+    await kubernetes.apiServer.restart()
+
+    const after = await untilNode('back', (seen) => bootIdOf(seen) !== bootIdOf(before))
+    expect(readyOf(after)).toBe('True')
+  })
+})
+
+describe('oddities', () => {
+  it('never becomes Ready, until it is allowed to', async () => {
+    await start({ workers: 2 })
+
+    cluster.kubelets.script('w-1', { neverReady: true })
+    await untilNode('NotReady', (seen) => readyOf(seen) === 'False')
+    const before = await node()
+    await stop()
+    await powerOn()
+    const after = await untilNode('rebooted', (seen) => bootIdOf(seen) !== bootIdOf(before))
+    expect(readyOf(after)).toBe('False')
+
+    cluster.kubelets.script('w-1', { neverReady: false })
+    await untilNode('Ready', (seen) => readyOf(seen) === 'True')
+  })
+
+  it('B10 comes back with the boot id it had', async () => {
+    await start()
+    const before = await node()
+    cluster.kubelets.script('w-1', { keepsBootId: true })
+
+    await stop()
+    await untilNode('NotReady', (seen) => readyOf(seen) === 'False')
+    await powerOn()
+
+    const after = await untilNode('Ready', (seen) => readyOf(seen) === 'True')
+    expect(bootIdOf(after)).toBe(bootIdOf(before))
+  })
+
+  it('B10 restarts without ever being NotReady', async () => {
+    await start()
+    const before = await node()
+    const position = await kubernetes.audit.mark()
+    cluster.kubelets.script('w-1', { fastReboot: true })
+
+    await stop()
+    await powerOn()
+    await untilNode('rebooted', (seen) => bootIdOf(seen) !== bootIdOf(before))
+    cluster.kubelets.reboot('w-1')
+    const second = bootIdOf(await node())
+    await untilNode('rebooted again', (seen) => bootIdOf(seen) !== second)
+
+    const reports = (await kubernetes.audit.writes(position, 'kubelet')).filter(
+      ({ resource }) => resource === 'nodes',
+    )
+    expect(reports.length).toBe(2)
+    const { status } = await node()
+    const ready = status.conditions.find((condition: { type: string }) => condition.type === 'Ready')
+    const was = before['status'].conditions.find((condition: { type: string }) => condition.type === 'Ready')
+    expect(ready).toMatchObject({ status: 'True', lastTransitionTime: was.lastTransitionTime })
+  })
+
+  it('stays NotReady for a while after its boot', async () => {
+    await start()
+    const before = await node()
+    cluster.kubelets.script('w-1', { notReadyMs: 300 })
+
+    await stop()
+    await powerOn()
+
+    const rebooted = await untilNode('rebooted', (seen) => bootIdOf(seen) !== bootIdOf(before))
+    expect(readyOf(rebooted)).toBe('False')
+    await untilNode('Ready', (seen) => readyOf(seen) === 'True')
+  })
+
+  it('CKS-26 has a bigger disk and the same root file system', async () => {
+    await start({ machine: { rootDiskGiB: 50 } })
+    const before = await node()
+    cluster.kubelets.script('w-1', { rootFsDoesNotGrow: true })
+    await stop()
+    cluster.cloud.act('w-1', { kind: 'growRootDisk', sizeGiB: 80 })
+    await cluster.cloud.untilMachine('w-1', 'has 80 GiB', ({ operation }) => operation === null)
+    await powerOn()
+
+    const after = await untilNode('rebooted', (seen) => bootIdOf(seen) !== bootIdOf(before))
+
+    expect(cluster.cloud.machine('w-1').rootDiskGiB).toBe(80)
+    expect(after['status'].capacity).toEqual(before['status'].capacity)
+  })
+
+  it('B11 registers a new Node when its own was deleted while it was off', async () => {
+    await start()
+    const before = await node()
+    await stop()
+
+    await kubernetes.api.ok('DELETE', '/api/v1/nodes/w-1')
+    await powerOn()
+
+    const after = await untilNode('Ready', (seen) => readyOf(seen) === 'True')
+    expect(after.metadata.uid).not.toBe(before.metadata.uid)
+  })
+
+  it('does not register again when told so', async () => {
+    await start({ workers: 2 })
+    cluster.kubelets.script('w-1', { doesNotRegister: true })
+    await stop()
+    await kubernetes.api.ok('DELETE', '/api/v1/nodes/w-1')
+
+    await powerOn()
+    await stop('w-2')
+    await powerOn('w-2')
+    await cluster.kubelets.untilReady(['w-2'])
+
+    expect((await kubernetes.api.call('GET', '/api/v1/nodes/w-1')).status).toBe(404)
+  })
+
+  it('writes the time of its own clock', async () => {
+    await start()
+    cluster.kubelets.script('w-1', { clockAheadMs: 600_000, neverReady: true })
+
+    const { status } = await untilNode('NotReady', (seen) => readyOf(seen) === 'False')
+
+    const ready = status.conditions.find((condition: { type: string }) => condition.type === 'Ready')
+    expect(Date.parse(ready.lastTransitionTime)).toBeGreaterThan(Date.now() + 500_000)
+  })
+})

@@ -1,0 +1,96 @@
+import { inject } from 'vitest'
+import { cleanCluster } from './clean.js'
+import { ControlPlaneClient } from './control-plane.js'
+import { SLOTS, type SlotAccess } from './slots.js'
+import type { TemporalAccess } from './temporal.js'
+
+export { cleanCluster }
+
+/** A process of the control plane of this worker's slot. */
+export class SlotProcess {
+  readonly name: string
+  readonly #act: (action: string) => Promise<number | undefined>
+  #pid: number | undefined
+
+  constructor(name: string, pid: number | undefined, act: (action: string) => Promise<number | undefined>) {
+    this.name = name
+    this.#pid = pid
+    this.#act = act
+  }
+
+  get pid(): number {
+    if (this.#pid === undefined) throw new Error(`${this.name} is not running`)
+    return this.#pid
+  }
+
+  /** As if its machine hung: connections stay open and nothing answers. */
+  pause(): void {
+    process.kill(this.pid, 'SIGSTOP')
+  }
+
+  resume(): void {
+    process.kill(this.pid, 'SIGCONT')
+  }
+
+  async kill(): Promise<void> {
+    this.#pid = await this.#act('kill')
+  }
+
+  /** On the same port; resolves when it is ready. */
+  async restart(): Promise<void> {
+    this.#pid = await this.#act('restart')
+  }
+}
+
+/** The control plane of this worker's slot: no other test file uses it meanwhile. */
+export class RealControlPlane extends ControlPlaneClient {
+  readonly apiServer: SlotProcess
+  readonly etcd: SlotProcess
+  readonly controllerManager: SlotProcess
+  readonly scheduler: SlotProcess
+
+  constructor(slot: SlotAccess, ask: (path: string) => Promise<SlotAccess>) {
+    super(slot.access)
+    const part = (name: string) => {
+      const pidIn = ({ processes }: SlotAccess) => processes.find((one) => one.name === name)?.pid
+      return new SlotProcess(name, pidIn(slot), async (action) => pidIn(await ask(`${name}/${action}`)))
+    }
+    this.apiServer = part('kube-apiserver')
+    this.etcd = part('etcd-1')
+    this.controllerManager = part('kube-controller-manager')
+    this.scheduler = part('kube-scheduler')
+  }
+
+  get adminToken(): string {
+    return this.token('admin')
+  }
+}
+
+/**
+ * A real control plane, started if it is not running, repaired if the file before has broken it, and empty. It has the
+ * users `admin`, `noderoll` (without any group: RBAC applies) and `kubelet` (may do everything; the audit log keeps no
+ * bodies of it).
+ */
+export async function realControlPlane(): Promise<RealControlPlane> {
+  const path = `control-plane/${slot()}`
+  const controlPlane = new RealControlPlane(await ask<SlotAccess>(path), (action) => ask(`${path}/${action}`))
+  await cleanCluster(controlPlane)
+  return controlPlane
+}
+
+/** The shared Temporal dev server, and a namespace of it that no other test file uses meanwhile. */
+export async function realTemporal(): Promise<TemporalAccess & { namespace: string }> {
+  return { ...(await ask<TemporalAccess>('temporal')), namespace: `slot-${slot()}` }
+}
+
+function slot(): number {
+  return ((Number(process.env.VITEST_POOL_ID ?? 1) - 1) % SLOTS) + 1
+}
+
+async function ask<T>(path: string): Promise<T> {
+  const testBed = inject('testBed')
+  if (!testBed) throw new Error('this test needs the real parts, which NODEROLL_TEST_PARTS=none has left out')
+  const answer = await fetch(`${testBed}/${path}`)
+  if (!answer.ok) throw new Error(await answer.text())
+  return (await answer.json()) as T
+}

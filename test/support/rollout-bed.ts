@@ -1,0 +1,270 @@
+import { randomUUID } from 'node:crypto'
+import { KubeConfig } from '@kubernetes/client-node'
+import { Client, Connection, WorkflowFailedError, type WorkflowHandle } from '@temporalio/client'
+import { ApplicationFailure } from '@temporalio/common'
+import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker'
+import type { RolloutResult } from '../../src/api/results.js'
+import { MARK_KEYS } from '../../src/core/marks.js'
+import {
+  type SimulatedCluster,
+  type SimulatedClusterOptions,
+  startSimulatedCluster,
+} from '../../src/simulation/cluster.js'
+import type { RolloutRequest } from '../../src/spec/schema.js'
+import { createWorker } from '../../src/worker/create-worker.js'
+import { grantNoderoll } from '../providers/kubernetes/bed.js'
+import { workflowBundle } from './bundle.js'
+import { cleanCluster, type RealControlPlane, realControlPlane, realTemporal } from './parts.js'
+
+// Only what is unexpected: tests assert on the world, not on logs.
+Runtime.install({ logger: new DefaultLogger('ERROR'), telemetryOptions: { logging: { forward: {} } } })
+
+export const CLUSTER = 'prod'
+
+export interface Node {
+  metadata: {
+    name: string
+    uid: string
+    annotations?: Record<string, string>
+    labels?: Record<string, string>
+  }
+  spec: {
+    unschedulable?: boolean
+    providerID?: string
+    taints?: { key: string; value?: string; effect: string }[]
+  }
+  status: {
+    nodeInfo: { bootID: string }
+    conditions: { type: string; status: string }[]
+    capacity: Record<string, string>
+  }
+}
+
+/** Everything a rollout story needs, on real parts: one per test file. */
+export class RolloutBed {
+  readonly kube: RealControlPlane
+  readonly client: Client
+  readonly namespace: string
+  readonly address: string
+  readonly taskQueue = `noderoll-${randomUUID()}`
+  readonly temporalCli: string | undefined
+  cluster!: SimulatedCluster
+  private readonly connection: Connection
+  private worker: { stop(): Promise<void> } | null = null
+  private kubeconfig = ''
+  private readonly started: WorkflowHandle[] = []
+
+  private constructor(
+    kube: RealControlPlane,
+    connection: Connection,
+    temporal: { namespace: string; address: string; cli: string | undefined },
+  ) {
+    this.kube = kube
+    this.connection = connection
+    this.namespace = temporal.namespace
+    this.address = temporal.address
+    this.temporalCli = temporal.cli
+    this.client = new Client({ connection, namespace: temporal.namespace })
+  }
+
+  static async open(): Promise<RolloutBed> {
+    const [kube, temporal] = await Promise.all([realControlPlane(), realTemporal()])
+    const connection = await Connection.connect({ address: temporal.address })
+    const bed = new RolloutBed(kube, connection, temporal)
+    await grantNoderoll(kube)
+    bed.kubeconfig = await kube.kubeconfigFile('noderoll')
+    return bed
+  }
+
+  async close(): Promise<void> {
+    await this.stopWorker()
+    await this.connection.close()
+    this.kube.close()
+  }
+
+  /** Machines and their Nodes, as small and fast as can be unless told otherwise. */
+  async startCluster(options: Partial<SimulatedClusterOptions> = {}): Promise<SimulatedCluster> {
+    const kubeConfig = new KubeConfig()
+    kubeConfig.loadFromString(this.kube.kubeconfig('kubelet'))
+    this.cluster = await startSimulatedCluster({
+      kubeConfig,
+      cluster: CLUSTER,
+      control: 0,
+      workers: 3,
+      offerings: OFFERINGS,
+      affinityGroups: GROUPS,
+      machine: { offering: 'small', rootDiskGiB: 50 },
+      ...options,
+    })
+    return this.cluster
+  }
+
+  /** Ends what a test left running and empties the cluster. */
+  async clean(): Promise<void> {
+    for (const handle of this.started.splice(0)) {
+      await handle.terminate('end of the test').catch((error: unknown) => {
+        if (!String(error).includes('already completed') && !String(error).includes('not found')) throw error
+      })
+    }
+    await this.stopWorker()
+    await this.cluster?.close()
+    await cleanCluster(this.kube)
+  }
+
+  /** A worker in this process. */
+  async startWorker(taskQueue = this.taskQueue, namespace = this.namespace): Promise<void> {
+    const connection = await NativeConnection.connect({ address: this.address })
+    const worker = await createWorker({
+      connection,
+      namespace,
+      taskQueue,
+      workflowBundle: await workflowBundle(),
+      shutdownGraceSeconds: 1,
+    })
+    const running = worker.run()
+    this.worker = {
+      stop: async () => {
+        worker.shutdown()
+        await running
+        await connection.close()
+      },
+    }
+  }
+
+  async stopWorker(): Promise<void> {
+    await this.worker?.stop()
+    this.worker = null
+  }
+
+  /** A spec for this cluster with short limits; what is given comes on top. */
+  spec(changes: Partial<RolloutRequest> = {}): RolloutRequest {
+    return {
+      ...this.target(),
+      rollout: true,
+      drain: { timeout: '20s' },
+      preflight: { timeout: '15s' },
+      verify: { timeout: '30s', settle: 0 },
+      batchTimeout: '60s',
+      changeReserve: '5s',
+      machineTimeout: '30s',
+      releaseTimeout: '60s',
+      ...changes,
+    }
+  }
+
+  target(): Pick<RolloutRequest, 'cluster' | 'kubernetes' | 'machines' | 'etcd'> {
+    return {
+      cluster: CLUSTER,
+      kubernetes: { kubeconfig: this.kubeconfig },
+      machines: { provider: 'simulated', ...this.cluster.access },
+      etcd: { provider: 'simulated', ...this.cluster.access },
+    }
+  }
+
+  async start(spec: unknown, workflowId = `cluster-rollout/${CLUSTER}`): Promise<WorkflowHandle> {
+    return this.startType('clusterRollout', spec, workflowId)
+  }
+
+  async startType(type: string, input: unknown, workflowId: string = randomUUID()): Promise<WorkflowHandle> {
+    const handle = await this.client.workflow.start(type, {
+      taskQueue: this.taskQueue,
+      workflowId,
+      args: [input],
+    })
+    this.started.push(handle)
+    return handle
+  }
+
+  /** Starts a rollout and waits for its end. */
+  async roll(changes: Partial<RolloutRequest>): Promise<RolloutEnd> {
+    return this.endOf(await this.start(this.spec(changes)))
+  }
+
+  /** How a workflow ended; its history is replayed (every workflow test does). */
+  async endOf(handle: WorkflowHandle): Promise<RolloutEnd> {
+    let end: RolloutEnd
+    try {
+      end = { kind: 'completed', result: (await handle.result()) as RolloutResult }
+    } catch (error) {
+      if (!(error instanceof WorkflowFailedError)) throw error
+      const { cause } = error
+      end =
+        cause instanceof ApplicationFailure
+          ? {
+              kind: 'failed',
+              type: cause.type ?? '',
+              message: cause.message,
+              result: cause.details?.[0] as RolloutResult,
+            }
+          : { kind: 'canceled', message: String(cause?.message) }
+    }
+    await this.replay(handle)
+    return end
+  }
+
+  async replay(handle: WorkflowHandle): Promise<void> {
+    const history = await this.client.workflow.getHandle(handle.workflowId).fetchHistory()
+    await Worker.runReplayHistory({ workflowBundle: await workflowBundle() }, history, handle.workflowId)
+  }
+
+  async node(name: string): Promise<Node> {
+    return (await this.kube.api.ok('GET', `/api/v1/nodes/${name}`)) as unknown as Node
+  }
+
+  async nodes(): Promise<Node[]> {
+    return (await this.kube.api.list('/api/v1/nodes')) as unknown as Node[]
+  }
+
+  /** The ConfigMap `noderoll`, or null. */
+  async record(): Promise<Record<string, string> | null> {
+    const answer = await this.kube.api.call('GET', '/api/v1/namespaces/kube-system/configmaps/noderoll')
+    return answer.status === 404 ? null : ((answer.body as { data: Record<string, string> }).data ?? {})
+  }
+
+  async leaseHolder(): Promise<string | null> {
+    const answer = await this.kube.api.call(
+      'GET',
+      '/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/noderoll',
+    )
+    if (answer.status === 404) return null
+    return (answer.body as { spec: { holderIdentity?: string } }).spec.holderIdentity || null
+  }
+
+  /** The calls that changed something at the cloud, as `stop w-1`, in order of arrival. */
+  acts(effective = true): string[] {
+    return this.cluster.cloud.log
+      .acts()
+      .filter((request) => !effective || request.effective)
+      .map((request) => `${request.call} ${request.machine}`)
+  }
+}
+
+export const OFFERINGS = [
+  { name: 'small', cpu: 2, memoryMiB: 4096 },
+  { name: 'large', cpu: 4, memoryMiB: 8192 },
+  { name: 'huge', cpu: 8, memoryMiB: 16384 },
+] as const
+
+export const GROUPS = [
+  { name: 'spread-a', explicitDedication: false },
+  { name: 'spread-b', explicitDedication: false },
+  { name: 'dedicated', explicitDedication: true },
+] as const
+
+export type RolloutEnd =
+  | { readonly kind: 'completed'; readonly result: RolloutResult }
+  | {
+      readonly kind: 'failed'
+      readonly type: string
+      readonly message: string
+      readonly result: RolloutResult
+    }
+  | { readonly kind: 'canceled'; readonly message: string }
+
+/** The marks of ours a node carries. */
+export function marksOf(node: Node): string[] {
+  const keys = Object.keys(node.metadata.annotations ?? {})
+  return keys.filter(
+    (key) => Object.values(MARK_KEYS).includes(key as never) || key.startsWith('noderoll.io/'),
+  )
+}
