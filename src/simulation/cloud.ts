@@ -12,7 +12,9 @@ import {
   type CloudState,
   NO_DELAYS,
   SIMULATED_OFFERINGS,
+  type SimulatedApiServer,
   type SimulatedDelays,
+  type SimulatedEtcdMember,
   type SimulatedMachine,
   type SimulatedOffering,
   type SimulatedTaint,
@@ -183,6 +185,20 @@ export class SimulatedCloud {
   /** Ends an operation now, also one that a fault keeps from ending. */
   finishOperation(id: string): void {
     this.#operations.finish(id)
+  }
+
+  /** Makes an etcd member sick, or well again; it is reachable only while its machine runs. */
+  scriptEtcd(nameOrId: string, oddity: Partial<Omit<SimulatedEtcdMember, 'id'>>): void {
+    const machine = this.machine(nameOrId)
+    if (machine.etcd === null) throw new Error(`${machine.name} runs no etcd`)
+    Object.assign(machine.etcd, oddity)
+  }
+
+  /** What `/readyz` of the API server on this machine says while the machine runs. */
+  scriptApiServer(nameOrId: string, oddity: Partial<SimulatedApiServer>): void {
+    const machine = this.machine(nameOrId)
+    if (machine.apiServer === null) throw new Error(`${machine.name} runs no API server`)
+    Object.assign(machine.apiServer, oddity)
   }
 
   setClusterOperation(cluster: string, words: string | null): void {

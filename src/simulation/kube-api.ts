@@ -84,6 +84,7 @@ export class KubeApi {
 
   /** The chunks of a watch until `signal` ends it or the server does. Outside the limit of parallel requests. */
   async *watch(path: string, signal: AbortSignal): AsyncGenerator<Buffer> {
+    signal.throwIfAborted()
     const controller = new AbortController()
     const abort = () => controller.abort(new Error('the watch is over'))
     signal.addEventListener('abort', abort)

@@ -10,7 +10,7 @@ export interface KubeletScript {
   fastReboot: boolean
   /** A template without growpart: the disk is bigger, ephemeral-storage is not (CKS-26). */
   rootFsDoesNotGrow: boolean
-  /** Does not make its Node again when somebody has deleted it. Otherwise a restart registers a new one. */
+  /** Makes no Node: neither its first nor, after a restart, another one in place of one that was deleted. */
   doesNotRegister: boolean
   /** How far the node's clock is ahead of everybody else's, in milliseconds. */
   clockAheadMs: number

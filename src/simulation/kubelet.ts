@@ -178,7 +178,7 @@ export class Kubelet {
 
   async #register(): Promise<void> {
     const { api, nodes } = this.#world
-    if (!this.#registers || (this.script.doesNotRegister && this.#knowsNode)) return
+    if (!this.#registers || this.script.doesNotRegister) return
     try {
       nodes.put(await api.create<NodeObject>('/api/v1/nodes', newNode(this.machine, this.#report())))
       this.#knowsNode = true

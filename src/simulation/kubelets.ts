@@ -126,7 +126,10 @@ export class SimulatedKubelets {
   }
 
   #isReady(name: string): boolean {
-    return readyOf(this.#nodes.get(name)?.status.conditions)?.status === 'True'
+    const node = this.#nodes.get(name)
+    // A Node left over from another simulation may be Ready, too.
+    if (node?.spec.providerID !== this.#kubelet(name).machine.providerId) return false
+    return readyOf(node.status.conditions)?.status === 'True'
   }
 
   #kubelet(machineName: string): Kubelet {

@@ -1,3 +1,4 @@
+import { TemporalFailure } from '@temporalio/common'
 import {
   allHandlersFinished,
   CancellationScope,
@@ -14,6 +15,7 @@ import type { RolloutSpec } from '../core/spec.js'
 import { begin, letGo } from './begin.js'
 import { type Carried, Control } from './control.js'
 import { type Ending, lastErrorOf, resultOf, rolloutFailure } from './outcome.js'
+import { plainly } from './plainly.js'
 import { rollBatch } from './roll-batch.js'
 import { SHORT_SECONDS, SLACK_SECONDS, step } from './steps.js'
 import { restart } from './strategies/restart.js'
@@ -28,7 +30,11 @@ interface NextRun extends Carried {
  * Rolls the nodes of one cluster. Input: the spec (docs/spec.md). Ends with a `RolloutResult`; a refusal or a failure is a
  * failed workflow whose type is one of `FailureType`, a native cancellation ends it as cancelled.
  */
-export async function clusterRollout(request: unknown, next?: NextRun): Promise<RolloutResult> {
+export function clusterRollout(request: unknown, next?: NextRun): Promise<RolloutResult> {
+  return plainly(() => roll(request, next))
+}
+
+async function roll(request: unknown, next?: NextRun): Promise<RolloutResult> {
   let spec = next?.spec
   const control = new Control(() => spec?.target.cluster ?? '', next ?? null)
   const rollout: RolloutId = {
@@ -95,6 +101,8 @@ async function rollBatches(
       if (end.kind !== 'done') return end
     }
   } catch (error) {
+    // Anything else is continue-as-new, or a bug that a fixed worker will get over by replaying.
+    if (!(error instanceof TemporalFailure)) throw error
     if (isCancellation(error)) return { kind: 'cancelled', natively: true }
     const failed = failedOf(error, 'the next batch')
     return {

@@ -1,6 +1,7 @@
 import { CancellationScope, workflowInfo } from '@temporalio/workflow'
 import type { Released, RolloutId } from '../api/activities.js'
 import { afterTakeover } from './begin.js'
+import { plainly } from './plainly.js'
 import { SHORT_SECONDS, step } from './steps.js'
 
 /** How long `releaseCluster` keeps trying, in seconds. */
@@ -10,7 +11,11 @@ const RELEASE_SECONDS = 24 * 3600
  * `release` alone, for a cluster whose rollout was terminated (CKS-24). With `takeOver`, the holder as `ClusterBusy` printed
  * it, a person vouches that it is gone. Writes nothing when there is nothing to put right.
  */
-export async function releaseCluster(request: unknown): Promise<Released> {
+export function releaseCluster(request: unknown): Promise<Released> {
+  return plainly(() => releaseOne(request))
+}
+
+async function releaseOne(request: unknown): Promise<Released> {
   const rollout: RolloutId = {
     workflowId: workflowInfo().workflowId,
     firstRunId: workflowInfo().firstExecutionRunId,

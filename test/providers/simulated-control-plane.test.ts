@@ -28,10 +28,6 @@ describe('simulated control plane', () => {
     return Object.fromEntries(view.members.map((member) => [member.name, member]))
   }
 
-  const script = (name: string, oddity: Partial<SimulatedEtcdMember>) => {
-    Object.assign(cloud.machine(name).etcd ?? {}, oddity)
-  }
-
   it('CKS-13 sees every member healthy, caught up and with one leader', async () => {
     const seen = await members()
 
@@ -64,7 +60,7 @@ describe('simulated control plane', () => {
     },
   ]
   it.each(sick)('CKS-13 $what is none that counts', async ({ oddity, seen }) => {
-    script('c-3', oddity)
+    cloud.scriptEtcd('c-3', oddity)
 
     expect((await members())['c-3']).toMatchObject(seen)
     expect(mayLeave(NAMES, await controlPlane.members(signal()), ['c-2'])).toMatchObject({ ok: false })
@@ -72,7 +68,7 @@ describe('simulated control plane', () => {
   })
 
   it('B07 a member that the list does not name is missing', async () => {
-    script('c-3', { listed: false })
+    cloud.scriptEtcd('c-3', { listed: false })
 
     const view = await controlPlane.members(signal())
 
@@ -132,7 +128,7 @@ describe('simulated control plane', () => {
   })
 
   it('CKS-18 tells an API server that serves from one that does not and one that is off', async () => {
-    Object.assign(cloud.machine('c-2').apiServer ?? {}, { ready: false, reason: '[-]etcd failed' })
+    cloud.scriptApiServer('c-2', { ready: false, reason: '[-]etcd failed' })
     cloud.crash('c-3')
 
     expect(await controlPlane.apiServer('c-1', signal())).toEqual({ kind: 'ok' })

@@ -3,8 +3,8 @@ import { afterEach, beforeAll, expect, it } from 'vitest'
 import type { SimulatedCluster, SimulatedClusterOptions } from '../../src/simulation/cluster.js'
 import { startSimulatedCluster } from '../../src/simulation/cluster.js'
 import { createWorkloads } from '../../src/simulation/workloads.js'
-import type { KubeObject } from '../support/kube-api.js'
 import { cleanCluster } from '../support/clean.js'
+import type { KubeObject } from '../support/kube-api.js'
 import { type RealControlPlane, realControlPlane } from '../support/parts.js'
 import { waitUntil } from '../support/wait.js'
 
@@ -96,7 +96,7 @@ it('runs a bound pod and ends it after its grace period', async () => {
   await deletePod('web')
   await untilGone('web')
 
-  expect(running?.['status']).toMatchObject({ phase: 'Running', hostIP: cluster.cloud.machine('w-1').ip })
+  expect(running?.status).toMatchObject({ phase: 'Running', hostIP: cluster.cloud.machine('w-1').ip })
   expect(performance.now() - asked).toBeGreaterThan(900)
 })
 
@@ -147,7 +147,7 @@ it('follows what annotations say: never Ready, slow to end, deaf to being ended'
     annotations: { 'simulation.noderoll.io/termination-ms': '5' },
     graceSeconds: 300,
   })
-  await untilPod('sick', 'running', (seen) => seen?.['status'].phase === 'Running')
+  await untilPod('sick', 'running', (seen) => seen?.status.phase === 'Running')
   await Promise.all([untilRunning('deaf'), untilRunning('quick')])
 
   await kubernetes.api.ok('DELETE', `${PODS}/deaf`, { gracePeriodSeconds: 1 })
@@ -195,7 +195,7 @@ it('a pod on a machine that is off is not Ready and cannot end; both when it is 
   const { pod: back } = await untilRunning('stays')
   await untilGone('ends')
 
-  expect(back?.['status'].containerStatuses[0].restartCount).toBe(1)
+  expect(back?.status.containerStatuses[0].restartCount).toBe(1)
 })
 
 it('has mirror pods of the control plane on control nodes', async () => {

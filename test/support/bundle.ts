@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url'
-import { bundleWorkflowCode, type WorkflowBundleWithSourceMap } from '@temporalio/worker'
+import { bundleWorkflowCode, DefaultLogger, type WorkflowBundleWithSourceMap } from '@temporalio/worker'
 
 let bundle: Promise<WorkflowBundleWithSourceMap> | undefined
 
@@ -7,7 +7,7 @@ let bundle: Promise<WorkflowBundleWithSourceMap> | undefined
 export function workflowBundle(): Promise<WorkflowBundleWithSourceMap> {
   bundle ??= bundleWorkflowCode({
     workflowsPath: fileURLToPath(new URL('../../src/workflows/index.ts', import.meta.url)),
-    logger: { ...console, log() {}, trace() {}, debug() {}, info() {} } as never,
+    logger: new DefaultLogger('ERROR'),
   })
   return bundle
 }

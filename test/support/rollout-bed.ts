@@ -15,6 +15,8 @@ import { createWorker } from '../../src/worker/create-worker.js'
 import { grantNoderoll } from '../providers/kubernetes/bed.js'
 import { workflowBundle } from './bundle.js'
 import { cleanCluster, type RealControlPlane, realControlPlane, realTemporal } from './parts.js'
+import type { FaultProxy } from './proxy.js'
+import { WorkerProcess } from './worker-process.js'
 
 // Only what is unexpected: tests assert on the world, not on logs.
 Runtime.install({ logger: new DefaultLogger('ERROR'), telemetryOptions: { logging: { forward: {} } } })
@@ -44,6 +46,8 @@ export interface Node {
 export class RolloutBed {
   readonly kube: RealControlPlane
   readonly client: Client
+  /** To the shared server's namespace `default`, which no other test uses for rollouts. */
+  readonly elsewhere: Client
   readonly namespace: string
   readonly address: string
   readonly taskQueue = `noderoll-${randomUUID()}`
@@ -53,6 +57,7 @@ export class RolloutBed {
   private worker: { stop(): Promise<void> } | null = null
   private kubeconfig = ''
   private readonly started: WorkflowHandle[] = []
+  private readonly processes: WorkerProcess[] = []
 
   private constructor(
     kube: RealControlPlane,
@@ -65,6 +70,7 @@ export class RolloutBed {
     this.address = temporal.address
     this.temporalCli = temporal.cli
     this.client = new Client({ connection, namespace: temporal.namespace })
+    this.elsewhere = new Client({ connection, namespace: 'default' })
   }
 
   static async open(): Promise<RolloutBed> {
@@ -107,6 +113,7 @@ export class RolloutBed {
       })
     }
     await this.stopWorker()
+    await Promise.all(this.processes.splice(0).map((worker) => worker.end()))
     await this.cluster?.close()
     await cleanCluster(this.kube)
   }
@@ -129,6 +136,21 @@ export class RolloutBed {
         await connection.close()
       },
     }
+  }
+
+  /** Workers reach the API server through the proxy from now on, or directly with null. */
+  async reachThrough(proxy: FaultProxy | null): Promise<void> {
+    this.kubeconfig =
+      proxy === null
+        ? await this.kube.kubeconfigFile('noderoll')
+        : await this.kube.kubeconfigFile('noderoll', proxy.url, { ca: proxy.ca })
+  }
+
+  /** A worker in a process of its own, to be killed or frozen. Ended by `clean`. */
+  async startWorkerProcess(namespace = this.namespace): Promise<WorkerProcess> {
+    const worker = await WorkerProcess.start({ address: this.address, namespace, taskQueue: this.taskQueue })
+    this.processes.push(worker)
+    return worker
   }
 
   async stopWorker(): Promise<void> {
@@ -165,8 +187,13 @@ export class RolloutBed {
     return this.startType('clusterRollout', spec, workflowId)
   }
 
-  async startType(type: string, input: unknown, workflowId: string = randomUUID()): Promise<WorkflowHandle> {
-    const handle = await this.client.workflow.start(type, {
+  async startType(
+    type: string,
+    input: unknown,
+    workflowId: string = randomUUID(),
+    client = this.client,
+  ): Promise<WorkflowHandle> {
+    const handle = await client.workflow.start(type, {
       taskQueue: this.taskQueue,
       workflowId,
       args: [input],

@@ -1,0 +1,119 @@
+import type { AuditRecord } from './audit.js'
+import type { KubeApi, KubeObject } from './kube-api.js'
+import type { RealControlPlane } from './parts.js'
+import { waitUntil } from './wait.js'
+
+export const PODS = '/api/v1/namespaces/default/pods'
+export const BUDGETS = '/apis/policy/v1/namespaces/default/poddisruptionbudgets'
+const WORKLOADS = '/apis/apps/v1/namespaces/default'
+
+export interface WorkloadOptions {
+  /** Labels of the nodes it may run on, or one node's name. */
+  readonly on: string | Readonly<Record<string, string>>
+  readonly replicas?: number
+  readonly graceSeconds?: number
+  readonly annotations?: Readonly<Record<string, string>>
+  readonly finalizers?: readonly string[]
+  readonly tolerations?: readonly object[]
+  /** This node rather than the others, while it takes pods. */
+  readonly preferred?: string
+}
+
+/** Pods with a real controller, on the nodes given; resolves when all of them are ready. */
+export async function runWorkload(
+  api: KubeApi,
+  kind: 'Deployment' | 'StatefulSet' | 'DaemonSet',
+  name: string,
+  options: WorkloadOptions,
+): Promise<void> {
+  const replicas = options.replicas ?? 1
+  await api.ok('POST', `${WORKLOADS}/${kind.toLowerCase()}s`, {
+    apiVersion: 'apps/v1',
+    kind,
+    metadata: { name },
+    spec: {
+      selector: { matchLabels: { app: name } },
+      ...(kind === 'DaemonSet' ? {} : { replicas }),
+      ...(kind === 'StatefulSet' ? { serviceName: name } : {}),
+      template: {
+        metadata: {
+          labels: { app: name },
+          annotations: options.annotations ?? {},
+          finalizers: options.finalizers ?? [],
+        },
+        spec: podSpec(options),
+      },
+    },
+  })
+  await waitUntil(async () => (await readyPods(api, name)).length === replicas, {
+    for: `${replicas} pods of ${name} to be ready`,
+  })
+}
+
+/** A pod that nothing would bring back, bound to a node past the scheduler. */
+export async function bindPod(
+  api: KubeApi,
+  name: string,
+  node: string,
+  options: Partial<WorkloadOptions> = {},
+) {
+  const { nodeSelector, ...spec } = podSpec({ on: node, ...options })
+  await api.ok('POST', PODS, {
+    metadata: { name, labels: { app: name }, finalizers: options.finalizers ?? [] },
+    spec: { ...spec, nodeName: node },
+  })
+}
+
+function podSpec({ on, graceSeconds = 0, tolerations = [], preferred }: WorkloadOptions) {
+  const preference = {
+    matchExpressions: [{ key: 'kubernetes.io/hostname', operator: 'In', values: [preferred] }],
+  }
+  return {
+    nodeSelector: typeof on === 'string' ? { 'kubernetes.io/hostname': on } : on,
+    terminationGracePeriodSeconds: graceSeconds,
+    tolerations,
+    containers: [{ name: 'main', image: 'registry.example/app:1' }],
+    ...(preferred === undefined
+      ? {}
+      : {
+          affinity: {
+            nodeAffinity: {
+              preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 100, preference }],
+            },
+          },
+        }),
+  }
+}
+
+/** Done when the disruption controller has counted so many healthy pods. */
+export async function addBudget(
+  api: KubeApi,
+  app: string,
+  minAvailable: number,
+  healthy = minAvailable,
+): Promise<void> {
+  await api.ok('POST', BUDGETS, {
+    metadata: { name: app },
+    spec: { minAvailable, selector: { matchLabels: { app } } },
+  })
+  await waitUntil(
+    async () => (await api.ok('GET', `${BUDGETS}/${app}`)).status?.currentHealthy === healthy && true,
+    { for: `the count of budget ${app}` },
+  )
+}
+
+export async function podsOf(api: KubeApi, app: string): Promise<KubeObject[]> {
+  return api.list(`${PODS}?labelSelector=app%3D${app}`)
+}
+
+export async function readyPods(api: KubeApi, app: string): Promise<KubeObject[]> {
+  const isReady = (condition: { type: string; status: string }) =>
+    condition.type === 'Ready' && condition.status === 'True'
+  return (await podsOf(api, app)).filter((pod) => pod.status?.conditions?.some(isReady))
+}
+
+/** Evictions asked for since a position of the audit log, refused ones too. */
+export async function evictions(kube: RealControlPlane, since: number): Promise<AuditRecord[]> {
+  await kube.audit.settled()
+  return kube.audit.since(since, { subresource: 'eviction', verb: 'create' })
+}

@@ -1,0 +1,18 @@
+import { DefaultLogger, NativeConnection, Runtime } from '@temporalio/worker'
+import { createWorker } from '../../src/worker/create-worker.js'
+
+// A worker as a process of its own, to be killed, frozen and started again by a test.
+const { ADDRESS = '', NAMESPACE = '', TASK_QUEUE = '', BUNDLE = '' } = process.env
+Runtime.install({ logger: new DefaultLogger('ERROR'), telemetryOptions: { logging: { forward: {} } } })
+const connection = await NativeConnection.connect({ address: ADDRESS })
+const worker = await createWorker({
+  connection,
+  namespace: NAMESPACE,
+  taskQueue: TASK_QUEUE,
+  workflowBundle: { codePath: BUNDLE },
+  shutdownGraceSeconds: 1,
+})
+const running = worker.run()
+process.send?.('ready')
+await running
+process.disconnect?.()

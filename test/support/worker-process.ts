@@ -1,0 +1,77 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { workflowBundle } from './bundle.js'
+
+export interface WorkerProcessSettings {
+  readonly address: string
+  readonly namespace: string
+  readonly taskQueue: string
+}
+
+let bundleFile: Promise<string> | undefined
+
+/** A worker in its own process; resolves when it polls. */
+export class WorkerProcess {
+  private readonly child: ChildProcess
+
+  private constructor(child: ChildProcess) {
+    this.child = child
+  }
+
+  static async start(settings: WorkerProcessSettings): Promise<WorkerProcess> {
+    bundleFile ??= writeBundle()
+    const child = fork(fileURLToPath(new URL('./worker-main.ts', import.meta.url)), {
+      execArgv: ['--import', 'tsx'],
+      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+      env: {
+        ...process.env,
+        ADDRESS: settings.address,
+        NAMESPACE: settings.namespace,
+        TASK_QUEUE: settings.taskQueue,
+        BUNDLE: await bundleFile,
+      },
+    })
+    const ended = once(child, 'exit').then(([code]) => {
+      throw new Error(`the worker process ended with ${code} before it was ready`)
+    })
+    await Promise.race([once(child, 'message'), ended])
+    ended.catch(() => undefined)
+    return new WorkerProcess(child)
+  }
+
+  get running(): boolean {
+    return this.child.exitCode === null && this.child.signalCode === null
+  }
+
+  /** At once, as `kill -9`. */
+  kill(): void {
+    this.child.kill('SIGKILL')
+  }
+
+  /** As if its machine hung. */
+  pause(): void {
+    this.child.kill('SIGSTOP')
+  }
+
+  resume(): void {
+    this.child.kill('SIGCONT')
+  }
+
+  /** Kills it, frozen or not, and waits until it is gone. */
+  async end(): Promise<void> {
+    if (!this.running) return
+    const gone = once(this.child, 'exit')
+    this.child.kill('SIGKILL')
+    await gone
+  }
+}
+
+async function writeBundle(): Promise<string> {
+  const file = join(await mkdtemp(join(tmpdir(), 'noderoll-bundle-')), 'workflows.js')
+  await writeFile(file, (await workflowBundle()).code)
+  return file
+}
