@@ -1,9 +1,13 @@
-import { fileURLToPath } from 'node:url'
 import { type NativeConnection, Worker, type WorkerOptions } from '@temporalio/worker'
 import { createActivities } from '../activities/create.js'
 import { SEARCH_ATTRIBUTES } from '../api/messages.js'
 import { temporalExecutions } from '../providers/temporal/executions.js'
+import { WORKFLOWS_PATH } from './bundle.js'
 import { createWorld } from './world.js'
+
+/** Both together stay below the 30 s after which Kubernetes kills a pod, with time to say why. */
+const SHUTDOWN_GRACE_SECONDS = 18
+const SHUTDOWN_FORCE_SECONDS = 8
 
 export interface WorkerSettings {
   readonly connection: NativeConnection
@@ -13,6 +17,7 @@ export interface WorkerSettings {
   readonly workflowBundle?: WorkerOptions['workflowBundle']
   readonly shutdownGraceSeconds?: number
   readonly identity?: string
+  readonly interceptors?: NonNullable<WorkerOptions['interceptors']>
 }
 
 /** A worker over the worlds this process can reach. Throws when the Temporal server does not answer. */
@@ -20,19 +25,20 @@ export async function createWorker(settings: WorkerSettings): Promise<Worker> {
   const { connection, namespace, taskQueue } = settings
   const names = Object.values(SEARCH_ATTRIBUTES).map((key) => key.name)
   const executions = await temporalExecutions(connection, namespace, names)
-  const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
+  const graceSeconds = settings.shutdownGraceSeconds ?? SHUTDOWN_GRACE_SECONDS
   return Worker.create({
     connection,
     namespace,
     taskQueue,
     activities: createActivities(createWorld(executions)),
     ...(settings.identity === undefined ? {} : { identity: settings.identity }),
+    ...(settings.interceptors === undefined ? {} : { interceptors: settings.interceptors }),
     ...(settings.workflowBundle === undefined
-      ? { workflowsPath: fileURLToPath(new URL(`../workflows/index.${extension}`, import.meta.url)) }
+      ? { workflowsPath: WORKFLOWS_PATH }
       : { workflowBundle: settings.workflowBundle }),
-    shutdownGraceTime: `${settings.shutdownGraceSeconds ?? 20} seconds`,
+    shutdownGraceTime: `${graceSeconds} seconds`,
     // A stop that hangs must not keep the process for ever: activities are safe to repeat elsewhere.
-    shutdownForceTime: `${(settings.shutdownGraceSeconds ?? 20) + 10} seconds`,
+    shutdownForceTime: `${graceSeconds + SHUTDOWN_FORCE_SECONDS} seconds`,
     maxHeartbeatThrottleInterval: '5 seconds',
     defaultHeartbeatThrottleInterval: '2 seconds',
   })

@@ -36,7 +36,7 @@ export function clusterRollout(request: unknown, next?: NextRun): Promise<Rollou
 
 async function roll(request: unknown, next?: NextRun): Promise<RolloutResult> {
   let spec = next?.spec
-  const control = new Control(() => spec?.target.cluster ?? '', next ?? null)
+  const control = new Control(() => spec?.target.cluster ?? clusterIn(request), next ?? null)
   const rollout: RolloutId = {
     workflowId: workflowInfo().workflowId,
     firstRunId: workflowInfo().firstExecutionRunId,
@@ -149,4 +149,11 @@ async function stored(spec: RolloutSpec, rollout: RolloutId, control: Control): 
     outcome: 'stored',
     lastError: null,
   }
+}
+
+/** The name to show before the spec is checked. */
+function clusterIn(request: unknown): string {
+  const named =
+    typeof request === 'object' && request !== null && 'cluster' in request ? request.cluster : null
+  return typeof named === 'string' ? named.slice(0, 63) : 'a cluster'
 }

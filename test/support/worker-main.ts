@@ -1,8 +1,9 @@
 import { DefaultLogger, NativeConnection, Runtime } from '@temporalio/worker'
 import { createWorker } from '../../src/worker/create-worker.js'
+import { killAt } from './kill-point.js'
 
 // A worker as a process of its own, to be killed, frozen and started again by a test.
-const { ADDRESS = '', NAMESPACE = '', TASK_QUEUE = '', BUNDLE = '' } = process.env
+const { ADDRESS = '', NAMESPACE = '', TASK_QUEUE = '', BUNDLE = '', KILL_POINT } = process.env
 Runtime.install({ logger: new DefaultLogger('ERROR'), telemetryOptions: { logging: { forward: {} } } })
 const connection = await NativeConnection.connect({ address: ADDRESS })
 const worker = await createWorker({
@@ -11,6 +12,7 @@ const worker = await createWorker({
   taskQueue: TASK_QUEUE,
   workflowBundle: { codePath: BUNDLE },
   shutdownGraceSeconds: 1,
+  ...(KILL_POINT === undefined ? {} : { interceptors: { activity: [killAt(JSON.parse(KILL_POINT))] } }),
 })
 const running = worker.run()
 process.send?.('ready')

@@ -5,11 +5,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { workflowBundle } from './bundle.js'
+import type { KillPoint } from './kill-point.js'
 
 export interface WorkerProcessSettings {
   readonly address: string
   readonly namespace: string
   readonly taskQueue: string
+  /** Where it kills itself. */
+  readonly killPoint?: KillPoint
 }
 
 let bundleFile: Promise<string> | undefined
@@ -33,6 +36,7 @@ export class WorkerProcess {
         NAMESPACE: settings.namespace,
         TASK_QUEUE: settings.taskQueue,
         BUNDLE: await bundleFile,
+        ...(settings.killPoint === undefined ? {} : { KILL_POINT: JSON.stringify(settings.killPoint) }),
       },
     })
     const ended = once(child, 'exit').then(([code]) => {
@@ -45,6 +49,13 @@ export class WorkerProcess {
 
   get running(): boolean {
     return this.child.exitCode === null && this.child.signalCode === null
+  }
+
+  /** Resolves when the process is gone, with the signal that ended it. */
+  async exited(): Promise<NodeJS.Signals | null> {
+    if (!this.running) return this.child.signalCode
+    const [, signal] = (await once(this.child, 'exit')) as [number | null, NodeJS.Signals | null]
+    return signal
   }
 
   /** At once, as `kill -9`. */

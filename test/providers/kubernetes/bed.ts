@@ -28,12 +28,24 @@ const PLURALS: Record<string, string> = {
   RoleBinding: 'rolebindings',
 }
 
-/** Gives the user `noderoll` what deploy/rbac.yaml gives a worker, and nothing else. */
-export async function grantNoderoll(controlPlane: ControlPlaneClient): Promise<void> {
-  for (const document of parseAllDocuments(await readFile(RBAC_FILE, 'utf8'))) {
-    const object = document.toJS() as KubeObject
+/** What is in deploy/rbac.yaml. */
+export async function rbacDocuments(): Promise<KubeObject[]> {
+  return parseAllDocuments(await readFile(RBAC_FILE, 'utf8')).map((document) => document.toJS())
+}
+
+/**
+ * Gives the user `noderoll` what deploy/rbac.yaml gives a worker, and nothing else. Its records are kept in
+ * `recordsNamespace`.
+ */
+export async function grantNoderoll(
+  controlPlane: ControlPlaneClient,
+  recordsNamespace = 'kube-system',
+): Promise<void> {
+  for (const object of await rbacDocuments()) {
     if ('subjects' in object) object.subjects = [{ apiGroup: RBAC_GROUP, kind: 'User', name: 'noderoll' }]
-    const { name, namespace } = object.metadata
+    const { name } = object.metadata
+    if (object.metadata.namespace === 'kube-system') object.metadata.namespace = recordsNamespace
+    const { namespace } = object.metadata
     const inNamespace = namespace === undefined ? '' : `/namespaces/${namespace}`
     const plural = PLURALS[object.kind ?? '']
     const path = `/apis/${RBAC_GROUP}/v1${inNamespace}/${plural}/${name}?fieldManager=test&force=true`
@@ -43,7 +55,8 @@ export async function grantNoderoll(controlPlane: ControlPlaneClient): Promise<v
   const isAllowed = async (path: string) => (await noderoll.call('GET', path)).status !== 403
   await waitUntil(
     async () =>
-      (await isAllowed(NODES)) && (await isAllowed('/api/v1/namespaces/kube-system/configmaps/noderoll')),
+      (await isAllowed(NODES)) &&
+      (await isAllowed(`/api/v1/namespaces/${recordsNamespace}/configmaps/noderoll`)),
     { for: 'the rules to be known' },
   )
   noderoll.close()
