@@ -8,6 +8,8 @@ export interface Attempt {
   readonly attempt: number
   /** Heartbeat details of the attempt before, if any. */
   readonly before: unknown
+  /** Seconds the workflow gives this activity, over all attempts. */
+  readonly givenSeconds: number
   /** Milliseconds since the server scheduled this activity (first attempt). Server and worker clocks: NTP is assumed. */
   sinceScheduledMs(): number
   /** What the next heartbeats carry. */
@@ -52,6 +54,7 @@ export async function attempting<T>(subject: string, step: (attempt: Attempt) =>
     runId: info.workflowExecution?.runId ?? '',
     attempt: info.attempt,
     before: info.heartbeatDetails,
+    givenSeconds: info.scheduleToCloseTimeoutMs / 1000,
     sinceScheduledMs: () => Date.now() - info.scheduledTimestampMs,
     note: (now) => {
       details = now

@@ -8,8 +8,8 @@ import { orFailure } from './port-failure.js'
 import { updateRecord } from './update-record.js'
 
 /**
- * Sets `Updating`, keeping what was there (CKS-07). `Updating` left behind by a rollout that is gone counts as `Alert`.
- * A cluster in the middle of another provider operation is refused (CKS-02).
+ * Sets `Updating`, keeping what was there (CKS-07): what a rollout that is gone left behind is `Alert` since the Lease was
+ * taken. A cluster in the middle of another provider operation is refused (CKS-02).
  */
 export function beginRollout(world: World) {
   return async (input: WithSpec): Promise<void> =>

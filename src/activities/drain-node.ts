@@ -131,7 +131,10 @@ async function cordonAgain(connections: Connections, attempt: Attempt, job: Node
     lost = true
     return { unschedulable: true }
   })
-  if (lost && node !== null) {
+  if (node === null) {
+    throw failure('NodeChanged', `node ${name} vanished from the cluster; its machine was not touched`)
+  }
+  if (lost) {
     await connections.cluster.nodeEvent(
       node,
       'Warning',

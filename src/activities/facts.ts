@@ -1,5 +1,6 @@
 import { failure } from '../api/failures.js'
-import { checkSettings, type SettingsVerdict } from '../core/check-settings.js'
+import { asksAnything, checkSettings, type SettingsVerdict } from '../core/check-settings.js'
+import { whyUnhealthy } from '../core/health.js'
 import { type Membership, membership } from '../core/membership.js'
 import type { EtcdView, Machine, NodeRecord, PoolSpec } from '../core/model.js'
 import type { RolloutFacts } from '../core/next-batch.js'
@@ -44,6 +45,13 @@ export async function readFacts(
 
 /** Throws `SettingsRefused` naming every problem of the membership and of the cluster's identity (CKS-00). */
 export function mustBeThisCluster(target: Target, facts: ClusterFacts): void {
+  const problems = notThisCluster(target, facts)
+  if (problems.length > 0)
+    throw failure('SettingsRefused', refusalSentence(target.cluster, problems), problems)
+}
+
+/** What is wrong with the membership and the cluster's identity, one sentence each (CKS-00). */
+export function notThisCluster(target: Target, facts: ClusterFacts): string[] {
   const problems = facts.problems.map((problem) => `${problem.where} ${problem.what}; ${problem.fix}`)
   const { cluster, identity } = facts.record.value
   if (identity !== null && identity !== facts.identity) {
@@ -57,8 +65,15 @@ export function mustBeThisCluster(target: Target, facts: ClusterFacts): void {
       `this cluster is known as ${cluster}, not ${target.cluster}; check the context or the name in the spec`,
     )
   }
-  if (problems.length > 0)
-    throw failure('SettingsRefused', refusalSentence(target.cluster, problems), problems)
+  return problems
+}
+
+/** A control or etcd pool stored earlier needs `etcd` as much as one in the request: its nodes could never be rolled. */
+export function withoutEtcd(target: Target, facts: Pick<ClusterFacts, 'pools'>): string[] {
+  if (target.etcd !== null) return []
+  return facts.pools
+    .filter((pool) => pool.type !== 'worker')
+    .map((pool) => `etcd: is missing, and ${pool.name} is stored as a ${pool.type} pool; say how to ask etcd`)
 }
 
 export function refusalSentence(cluster: string, problems: readonly string[]): string {
@@ -81,13 +96,16 @@ export async function settingsVerdict(
   })
   for (let i = 0; i < asking.length; i += REFUSALS_AT_ONCE) {
     await Promise.all(
-      asking.slice(i, i + REFUSALS_AT_ONCE).map(async ({ machine, pool }) => {
-        const settings = facts.pools.find((one) => one.name === pool)?.settings
-        if (settings === undefined) return
+      asking.slice(i, i + REFUSALS_AT_ONCE).map(async ({ machine, pool: name }) => {
+        const pool = facts.pools.find((one) => one.name === name)
+        if (pool === undefined) return
+        const { settings, asked } = pool
+        // A stored size beside something asked for skips the pool, which core sees to; it refuses nothing (CKS-04).
+        const sizeCounts = rollout && (asked.rootDiskGiB !== null || !asksAnything(pool))
         for (const offering of settings.offerings ?? [null]) {
           const wants = {
             offering,
-            rootDiskGiB: rollout ? settings.rootDiskGiB : null,
+            rootDiskGiB: sizeCounts ? settings.rootDiskGiB : null,
             affinityGroups: settings.affinityGroups,
           }
           const found = await connections.machines.refusals(machine, wants, signal)
@@ -121,6 +139,22 @@ export async function rolloutFacts(
     startStopped: spec.startStopped,
   }
 }
+
+/** Why the cluster is not healthy, membership included (CKS-21); empty when it is. */
+export async function whyNotHealthy(
+  connections: Connections,
+  facts: ClusterFacts,
+  signal: AbortSignal,
+): Promise<string[]> {
+  const holdsEtcd = facts.members.some((member) => member.type !== 'worker')
+  const etcd = holdsEtcd ? ((await etcdView(connections, signal)) ?? NOBODY_TO_ASK) : null
+  return [
+    ...whyUnhealthy(facts.members, facts.outsiders, etcd),
+    ...facts.problems.map((problem) => `${problem.where} ${problem.what}`),
+  ]
+}
+
+const NOBODY_TO_ASK: EtcdView = { kind: 'unknown', why: 'the request does not say how to ask etcd' }
 
 /** The members as etcd shows them; null where the target has no control plane of its own to look after. */
 export async function etcdView(connections: Connections, signal: AbortSignal): Promise<EtcdView | null> {

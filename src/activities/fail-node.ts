@@ -25,7 +25,7 @@ export function failNode(world: World) {
         const node = await changeNode(connections.cluster, attempt, input.node.node, (now) =>
           failureChange(now, input, { rollout, machine, run: attempt.runId }),
         )
-        if (node !== null) {
+        if (node !== null && !isAnotherMachine(node, input.node)) {
           await connections.cluster.nodeEvent(
             node,
             'Warning',

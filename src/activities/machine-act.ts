@@ -5,7 +5,7 @@ import type { Machine } from '../core/model.js'
 import { PortError, portErrorKind } from '../ports/errors.js'
 import type { Machines, Operation } from '../ports/machines.js'
 import type { Attempt } from './attempt.js'
-import { waitFor } from './wait.js'
+import { type Seen, waitFor } from './wait.js'
 
 /** Longest pause between two looks at a machine, in seconds. */
 const SLOWEST_SECONDS = 5
@@ -21,6 +21,8 @@ export interface MachineAct {
   readonly refusedAs: FailureType
   /** Called right before the call goes out; throws when it may not. */
   before?(): Promise<void>
+  /** Seconds it may take, where that is less than what is left of the activity. */
+  readonly withinSeconds?: number
 }
 
 /**
@@ -39,42 +41,64 @@ export async function ensureMachine(
   let operation: Operation = null
   let sent = 0
   let lastError = ''
+  const limitMs = limitSeconds(attempt, act) * 1000
+  const isLate = () => attempt.sinceScheduledMs() > limitMs
   return waitFor<Machine>(attempt, {
     slowestSeconds: SLOWEST_SECONDS,
     limit: null,
     look: async () => {
-      if (operation !== null) {
-        const state = await machines.operation(operation, attempt.signal)
-        if (state.kind === 'running') return { why: [`${act.act} of ${name} is under way at the provider`] }
-        if (state.kind === 'capacity') throw new PortError('capacity', `${act.act} of ${name}: ${state.why}`)
-        if (state.kind === 'failed') lastError = `: ${state.why}`
-        operation = null
-      }
-      const machine = await machines.get(job.node.machineId, attempt.signal)
-      if (machine === null) {
-        throw failure('MachineFailed', `${act.act} of ${name}: its machine is gone at the provider`)
-      }
-      if (act.done(machine)) return { done: machine }
-      if (!act.ready(machine)) return { why: [sayState(name, machine)] }
-      if (sent === MOST_SENDS) {
-        throw failure(
-          act.refusedAs,
-          `${act.act} of ${name} was accepted ${sent} times, and ${sayState(name, machine)}${lastError}`,
-        )
-      }
-      await act.before?.()
-      attempt.mayStillAct()
-      try {
-        operation = await act.send(machines, attempt.signal)
-        sent++
-      } catch (error) {
-        // Somebody else's operation came first: wait for its end, then look again.
-        if (portErrorKind(error) !== 'conflict') throw error
-        return { why: [`${name}: the provider is busy with it`] }
-      }
-      return { why: [`${act.act} of ${name} was sent`], ...(operation === null ? { atOnce: true } : {}) }
+      const seen = await look()
+      if ('why' in seen && isLate()) throw failure('OutcomeUnknown', tooLong(act, name, seen.why))
+      return seen
     },
   })
+
+  async function look(): Promise<Seen<Machine>> {
+    if (operation !== null) {
+      const state = await machines.operation(operation, attempt.signal)
+      if (state.kind === 'running') return { why: [`${act.act} of ${name} is under way at the provider`] }
+      if (state.kind === 'capacity') throw new PortError('capacity', `${act.act} of ${name}: ${state.why}`)
+      if (state.kind === 'failed') lastError = `: ${state.why}`
+      operation = null
+    }
+    const machine = await machines.get(job.node.machineId, attempt.signal)
+    if (machine === null) {
+      throw failure('MachineFailed', `${act.act} of ${name}: its machine is gone at the provider`)
+    }
+    if (act.done(machine)) return { done: machine }
+    if (!act.ready(machine) || isLate()) return { why: [sayState(name, machine)] }
+    if (sent === MOST_SENDS) {
+      throw failure(
+        act.refusedAs,
+        `${act.act} of ${name} was accepted ${sent} times, and ${sayState(name, machine)}${lastError}`,
+      )
+    }
+    await act.before?.()
+    attempt.mayStillAct()
+    try {
+      operation = await act.send(machines, attempt.signal)
+      sent++
+    } catch (error) {
+      // Somebody else's operation came first: wait for its end, then look again.
+      if (portErrorKind(error) !== 'conflict') throw error
+      return { why: [`${name}: the provider is busy with it`] }
+    }
+    return { why: [`${act.act} of ${name} was sent`], ...(operation === null ? { atOnce: true } : {}) }
+  }
+}
+
+/**
+ * Ends before Temporal gives the activity up: so the failure says what was waited for, and this attempt sends nothing
+ * any more when the next step, which may undo this one, begins.
+ */
+function limitSeconds(attempt: Attempt, { withinSeconds }: MachineAct): number {
+  const given = attempt.givenSeconds - Math.min(attempt.givenSeconds / 10, SLOWEST_SECONDS)
+  const within = withinSeconds === undefined ? given : attempt.sinceScheduledMs() / 1000 + withinSeconds
+  return Math.min(given, within)
+}
+
+function tooLong(act: MachineAct, name: string, why: readonly string[]): string {
+  return `${act.act} of ${name} did not end in the time it has (machineTimeout): ${why.join('; ')}`
 }
 
 /** A call that is accepted and comes to nothing is sent once more, then given up (B26). */

@@ -26,6 +26,7 @@ export function preflightBatch(world: World) {
         const connections = await world.connect(spec.target)
         const options = {
           tolerateUnready: spec.tolerateUnready,
+          startStopped: spec.startStopped,
           leave: input.position.leave.map((skip) => skip.name),
         }
         await waitFor<true>(attempt, {
@@ -42,19 +43,12 @@ export function preflightBatch(world: World) {
           },
           look: async () => {
             const facts = await preflightFacts(connections, spec, batch, attempt.signal)
-            const why = holdups(batch, facts, { ...options, leave: leaveStopped(options.leave, spec, facts) })
+            const why = holdups(batch, facts, options)
             return why.length === 0 ? { done: true } : { why }
           },
         })
       }),
     )
-}
-
-/** Machines that somebody stopped and that are to be left alone do not hold up the others (CKS-11). */
-function leaveStopped(leave: readonly string[], spec: RolloutSpec, facts: PreflightFacts): string[] {
-  if (spec.startStopped) return [...leave]
-  const stopped = facts.members.filter((member) => member.machine.power === 'stopped')
-  return [...leave, ...stopped.map(nameOf)]
 }
 
 /** What preflight, and the look right before the stop, decide on. */

@@ -7,8 +7,11 @@ import { bounded, MOST_NAMES } from '../core/progress.js'
 import type { RolloutSpec } from '../core/spec.js'
 import type { World } from '../ports/connections.js'
 import { attempting } from './attempt.js'
-import { readFacts, rolloutFacts, settingsVerdict } from './facts.js'
+import { notThisCluster, readFacts, rolloutFacts, settingsVerdict, withoutEtcd } from './facts.js'
 import { orFailure } from './port-failure.js'
+
+const ONLY_STORED =
+  'rollout is false: the settings would only be stored, and the batches are what rollout: true would do'
 
 /** The whole rollout as it would go if every batch succeeds: reads only, no Lease (`planRollout`). */
 export function readPlan(world: World) {
@@ -21,7 +24,6 @@ export function readPlan(world: World) {
         const forBatches = await rolloutFacts(connections, spec, facts, attempt.signal)
         const plan = planRollout(forBatches, START_POSITION)
         const operation = await connections.machines.clusterOperation(attempt.signal)
-        const { identity } = facts.record.value
         const starts = plan.batches.flatMap((batch) => batch.nodes.filter((node) => node.how === 'start'))
         return {
           cluster: spec.target.cluster,
@@ -31,6 +33,7 @@ export function readPlan(world: World) {
           startsStopped: bounded(starts.map((node) => `${batchNodeName(node)} (${node.why})`)),
           skipped: bounded(plan.skipped),
           notes: bounded([
+            ...(spec.rollout ? [] : [ONLY_STORED]),
             ...plan.notes,
             ...plan.waitsFor.map((why) => `waits for: ${why}`),
             ...facts.unclaimed.map(
@@ -40,10 +43,8 @@ export function readPlan(world: World) {
           ]),
           refusals: bounded([
             ...(operation === null ? [] : [`the provider says: ${operation}`]),
-            ...(identity !== null && identity !== facts.identity
-              ? [`cluster identity is ${facts.identity}, was ${identity}`]
-              : []),
-            ...facts.problems.map((problem) => `${problem.where} ${problem.what}; ${problem.fix}`),
+            ...notThisCluster(spec.target, facts),
+            ...withoutEtcd(spec.target, facts),
             ...verdict.problems.map((problem) => `${problem.where}: ${problem.what}; ${problem.fix}`),
             ...cannotProve(facts.members, facts.pools),
           ]),

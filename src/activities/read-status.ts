@@ -4,12 +4,14 @@ import { nameOf } from '../core/model.js'
 import { compareNames } from '../core/order.js'
 import { isOutOfDate } from '../core/out-of-date.js'
 import { MOST_NAMES } from '../core/progress.js'
+import type { ClusterState } from '../core/record.js'
 import { releaseDecisions } from '../core/release.js'
 import type { Target } from '../core/spec.js'
-import type { World } from '../ports/connections.js'
-import { attempting } from './attempt.js'
-import { type ClusterFacts, readFacts } from './facts.js'
+import type { Connections, World } from '../ports/connections.js'
+import { type Attempt, attempting } from './attempt.js'
+import { type ClusterFacts, readFacts, whyNotHealthy } from './facts.js'
 import { orFailure } from './port-failure.js'
+import { isGone } from './take-lease.js'
 
 /** The cluster as it is, at any time, in pages of 100 names (CKS-06): reads only. */
 export function readStatus(world: World) {
@@ -29,7 +31,7 @@ export function readStatus(world: World) {
         )
         return {
           cluster: target.cluster,
-          state: record.state,
+          state: await stateOf(world, connections, facts, lease.value.holder, attempt),
           holder: lease.value.holder,
           holderSince: lease.value.since,
           lastError: record.lastError,
@@ -47,6 +49,21 @@ export function readStatus(world: World) {
         }
       }),
     )
+}
+
+/** No record means the state that health gives; `Updating` whose holder is gone means `Alert` (CKS-07). */
+async function stateOf(
+  world: World,
+  connections: Connections,
+  facts: ClusterFacts,
+  holder: string | null,
+  attempt: Attempt,
+): Promise<ClusterState> {
+  const { state } = facts.record.value
+  if (state === null)
+    return (await whyNotHealthy(connections, facts, attempt.signal)).length === 0 ? 'Running' : 'Alert'
+  if (state !== 'Updating') return state
+  return holder === null || (await isGone(world, holder, attempt)) ? 'Alert' : 'Updating'
 }
 
 function poolStatus(facts: ClusterFacts, name: string, start: number): PoolStatus {

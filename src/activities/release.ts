@@ -1,5 +1,5 @@
 import type { InCluster, Released, ReleaseInput } from '../api/activities.js'
-import { capacityOf, whyUnhealthy } from '../core/health.js'
+import { capacityOf } from '../core/health.js'
 import { clearMarksChange } from '../core/marks.js'
 import type { NodeRecord } from '../core/model.js'
 import { countPools } from '../core/next-batch.js'
@@ -10,7 +10,7 @@ import { endRecord, leftCordoned, releaseDecisions } from '../core/release.js'
 import type { Connections, World } from '../ports/connections.js'
 import { type Attempt, attempting } from './attempt.js'
 import { changeNode } from './change-node.js'
-import { type ClusterFacts, etcdView, readFacts } from './facts.js'
+import { type ClusterFacts, readFacts, whyNotHealthy } from './facts.js'
 import { freeLease } from './let-go.js'
 import { holderOf } from './ours.js'
 import { orFailure } from './port-failure.js'
@@ -98,12 +98,7 @@ interface Look {
 
 async function look(connections: Connections, input: ReleaseInput, attempt: Attempt): Promise<Look> {
   const facts = await readFacts(connections, [], attempt.signal)
-  const holdsEtcd = facts.members.some((member) => member.type !== 'worker')
-  const etcd = holdsEtcd ? await etcdView(connections, attempt.signal) : null
-  const unhealthy = [
-    ...whyUnhealthy(facts.members, facts.outsiders, etcd),
-    ...facts.problems.map((problem) => `${problem.where} ${problem.what}`),
-  ]
+  const unhealthy = await whyNotHealthy(connections, facts, attempt.signal)
   const capacity = capacityOf(facts.members.map((member) => member.machine))
   const wanted = endRecord(facts.record.value, unhealthy, capacity, input.outcome)
   return { facts, unhealthy, wanted, report: report(facts, wanted, unhealthy, []) }

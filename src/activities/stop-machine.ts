@@ -36,6 +36,7 @@ export function stopMachine(world: World) {
         if (input.node.node === null && (await upToDate(connections, input, attempt)))
           return { kind: 'alreadyDone' }
         let marked = false
+        let accepted = false
         let notDrained: string | null = null
         const before = async () => {
           if (marked) return
@@ -55,13 +56,21 @@ export function stopMachine(world: World) {
             refusedAs: 'MachineFailed',
             done: (now) => now.power === 'stopped' && now.operation === null,
             ready: (now) => now.power === 'running' && now.operation === null,
-            send: (machines, signal) => machines.stop(input.node.machineId, signal),
+            send: async (machines, signal) => {
+              const operation = await machines.stop(input.node.machineId, signal)
+              accepted = true
+              return operation
+            },
             before,
+            withinSeconds: input.spec.limits.machineSeconds,
           })
         } catch (error) {
           if (error instanceof AlreadyDone) return { kind: 'alreadyDone' }
           if (error instanceof NotDrained && notDrained !== null)
             return { kind: 'notDrained', why: notDrained }
+          // A refused call was no act (K1). Only the first attempt knows that no other call is under way.
+          const refused = portErrorKind(error) === 'refused' && marked && !accepted
+          if (refused && attempt.attempt === 1) await takeBackActing(connections, input, attempt)
           throw error
         }
         return { kind: 'stopped' }
@@ -161,6 +170,13 @@ async function markActing(
     }
     return { annotations: actingAnnotations(node, mark, { rollout, token: input.token }) }
   })
+}
+
+async function takeBackActing(connections: Connections, input: StopInput, attempt: Attempt): Promise<void> {
+  if (input.node.node === null) return
+  await changeNode(connections.cluster, attempt, input.node.node, (node) =>
+    node.marks.acting?.token === input.token ? { annotations: { [MARK_KEYS.acting]: null } } : null,
+  )
 }
 
 function actingAnnotations(

@@ -38,7 +38,7 @@ export class NoderollError extends Error {
   readonly problems: readonly Problem[]
   /** Of a rollout that failed or was refused. */
   readonly type: FailureType | null
-  /** How far a rollout came that failed or was cancelled, where it got as far as a result. */
+  /** How far a rollout came that failed; null where it ended before its first batch. */
   readonly result: RolloutResult | null
 
   constructor(kind: ErrorKind, message: string, details: ErrorDetails = {}) {

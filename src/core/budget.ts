@@ -11,12 +11,12 @@ export interface Clamp {
 
 /**
  * CKS-09: how many workers of a pool may be unavailable at once. A percentage is of the pool's machines, rounded down;
- * the result is clamped to workers − 1, never below 1, at most 50.
+ * the result is clamped to workers − 1, never below 1. (A batch holds at most 50 of them.)
  */
 export function unavailableClamp(maxUnavailable: MaxUnavailable, workers: number): Clamp {
   const asked =
     'count' in maxUnavailable ? maxUnavailable.count : Math.floor((workers * maxUnavailable.percent) / 100)
-  const count = Math.max(1, Math.min(asked, workers - 1, LARGEST_BATCH))
+  const count = Math.max(1, Math.min(asked, workers - 1))
   const said = 'count' in maxUnavailable ? `${asked}` : `${maxUnavailable.percent}% (${asked})`
   return {
     count,

@@ -132,7 +132,8 @@ function losesTheOnlyOne(pool: EffectivePool, members: readonly Member[], facts:
     }))
 }
 
-function asksAnything(pool: EffectivePool): boolean {
+/** Does the request name a property of this pool, or is it only in force? */
+export function asksAnything(pool: Pick<EffectivePool, 'asked'>): boolean {
   return (
     pool.asked.offerings !== null || pool.asked.rootDiskGiB !== null || pool.asked.affinityGroups !== null
   )

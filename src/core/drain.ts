@@ -57,7 +57,7 @@ function runningDaemonSetPod(pod: PodRecord, policy: DrainPolicy, facts: DrainFa
   const daemonSet = daemonSetOf(pod)
   if (daemonSet === null || isFinished(pod)) return null
   if (facts.daemonSets.has(daemonSet)) return { kind: 'skip', why: `of DaemonSet ${daemonSet}` }
-  return policy.barePods === 'evict'
+  return pod.terminating || policy.barePods === 'evict'
     ? null
     : { kind: 'refuse', why: `its DaemonSet ${daemonSet} does not exist` }
 }

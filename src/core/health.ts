@@ -1,5 +1,5 @@
 import { type EtcdView, isMarked, type Machine, type Member, type NodeRecord, nameOf } from './model.js'
-import { expectedVoters, quorumOf, whyDown } from './quorum.js'
+import { allVoters, expectedVoters, quorumOf, whyDown } from './quorum.js'
 import type { Capacity } from './record.js'
 
 /**
@@ -33,7 +33,7 @@ function whyNoQuorum(
   etcd: EtcdView,
 ): string | null {
   if (etcd.kind === 'unknown') return `etcd quorum is unknown: ${etcd.why}`
-  const expected = expectedVoters(members, outsiders)
+  const expected = allVoters(expectedVoters(members, outsiders), etcd.members)
   const seen = new Map(etcd.members.map((member) => [member.name, member]))
   const up = expected.filter((name) => whyDown(seen.get(name)) === null)
   const needed = quorumOf(expected.length)

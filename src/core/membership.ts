@@ -27,18 +27,20 @@ export function membership(
   nodes: readonly NodeRecord[],
   machines: readonly Machine[],
 ): Membership {
-  const problems: Problem[] = []
+  const problems: Problem[] = restBesideOthers(pools)
   const members: Member[] = []
   const outsiders: NodeRecord[] = []
   const matches = matchMachines(nodes, machines)
+  const nodesOn = nodesByMachine(matches)
   const claimed = new Set<string>()
 
   for (const node of [...nodes].sort(byName)) {
     const owners = poolsOf(node, pools)
     const [owner, second] = owners
+    // Whatever is wrong with the node: its machine is not one without a Node.
+    for (const machine of matches.get(node.name) ?? []) claimed.add(machine.id)
     if (owner === undefined) {
       outsiders.push(node)
-      for (const machine of matches.get(node.name) ?? []) claimed.add(machine.id)
       continue
     }
     if (second !== undefined) {
@@ -49,6 +51,7 @@ export function membership(
       })
       continue
     }
+    problems.push(...wrongRole(node, owner))
     const [machine, ...others] = matches.get(node.name) ?? []
     if (machine === undefined || others.length > 0) {
       problems.push({
@@ -61,14 +64,59 @@ export function membership(
       })
       continue
     }
-    claimed.add(machine.id)
     members.push({ pool: owner.name, type: owner.type, machine, node })
+    problems.push(...twins(node, nodesOn.get(machine.id) ?? []))
   }
 
   const left = machines.filter((machine) => !claimed.has(machine.id)).sort(byName)
   const { without, unclaimed } = machinesWithoutNode(left, pools, problems)
   members.push(...without)
+  problems.push(...missingEtcd(pools, machines))
   return { members, outsiders, unclaimed, problems }
+}
+
+/** `worker` without a selector is the only worker pool (CKS-00); the other one may have been stored earlier. */
+function restBesideOthers(pools: readonly PoolSelection[]): Problem[] {
+  const workers = pools.filter((pool) => pool.type === 'worker')
+  return workers
+    .filter((pool) => pool.select.kind === 'rest' && workers.length > 1)
+    .map((pool) => {
+      const others = workers.filter((other) => other !== pool).map((other) => other.name)
+      return {
+        where: `pools.${pool.name}.select`,
+        what: `is missing, and there are other worker pools: ${others.join(', ')}`,
+        fix: 'say by which labels its nodes are found',
+      }
+    })
+}
+
+/** A control-plane node rolled as a worker would be stopped without a look at quorum; a worker is no voter. */
+function wrongRole(node: NodeRecord, { name, type }: PoolSelection): Problem[] {
+  if (type === 'etcd' || node.controlPlane === (type === 'control')) return []
+  const what = node.controlPlane
+    ? `is a control-plane node, and ${name} is a worker pool`
+    : `has no control-plane role, and ${name} is a control pool`
+  return [{ where: `node ${node.name}`, what, fix: `correct the selector of ${name}` }]
+}
+
+/** Two Nodes on one machine: one is a leftover, and the machine would be stopped for each of them. */
+function twins(node: NodeRecord, onMachine: readonly string[]): Problem[] {
+  const others = onMachine.filter((name) => name !== node.name)
+  if (others.length === 0) return []
+  return [
+    {
+      where: `node ${node.name}`,
+      what: `has the same machine as ${others.join(', ')} (providerID ${node.providerId ?? 'missing'})`,
+      fix: 'delete the Node that is left over',
+    },
+  ]
+}
+
+function nodesByMachine(matches: ReadonlyMap<string, readonly Machine[]>): Map<string, string[]> {
+  const names = new Map<string, string[]>()
+  for (const [name, machines] of matches)
+    for (const { id } of machines) names.set(id, [...(names.get(id) ?? []), name])
+  return names
 }
 
 function machinesWithoutNode(
@@ -98,20 +146,20 @@ function machinesWithoutNode(
       })
     }
   }
-  for (const pool of pools) {
-    if (pool.select.kind !== 'machines' || pool.type !== 'etcd') continue
-    const missing = pool.select.names.filter(
-      (name) => !without.some((member) => member.machine.name === name),
-    )
-    for (const name of missing) {
-      problems.push({
-        where: `pools.${pool.name}`,
+  return { without, unclaimed }
+}
+
+function missingEtcd(pools: readonly PoolSelection[], machines: readonly Machine[]): Problem[] {
+  return pools.flatMap(({ name: pool, type, select }) => {
+    if (type !== 'etcd' || select.kind !== 'machines') return []
+    return select.names
+      .filter((name) => !machines.some((machine) => machine.name === name))
+      .map((name) => ({
+        where: `pools.${pool}`,
         what: `etcd machine ${name} is not at the provider`,
         fix: 'correct the name in the pool',
-      })
-    }
-  }
-  return { without, unclaimed }
+      }))
+  })
 }
 
 function poolsOf(node: NodeRecord, pools: readonly PoolSelection[]): PoolSelection[] {

@@ -127,7 +127,8 @@ export type MaxUnavailable = { readonly count: number } | { readonly percent: nu
 export interface PoolSpec {
   readonly name: string
   readonly type: MachineType
-  readonly select: Selector
+  /** Null where the request does not say: the stored one, or what the type implies. */
+  readonly select: Selector | null
   /** Asked for in this request; null where the request does not name the property. */
   readonly asked: PoolSettings
   readonly maxUnavailable: MaxUnavailable

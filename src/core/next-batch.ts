@@ -162,7 +162,9 @@ function toBatch(facts: RolloutFacts, works: readonly Work[], recovery: boolean)
 function toBatchNode(facts: RolloutFacts, { member, how, why }: Work): BatchNode {
   const { machine, node } = member
   // A pool that is skipped keeps its machines as they are, also while one of them is started.
-  const wants = member.pool in facts.skippedPools ? NO_SETTINGS : settingsOf(facts, member.pool)
+  // Nor is a machine changed whose Node is gone: which pool it is of is certain only when it has joined again.
+  const unknown = node === null && member.type !== 'etcd'
+  const wants = unknown || member.pool in facts.skippedPools ? NO_SETTINGS : settingsOf(facts, member.pool)
   return {
     node: node?.name ?? null,
     machineId: machine.id,

@@ -20,6 +20,10 @@ export function planRollout(facts: RolloutFacts, position: Position, most = 10_0
   let now = facts
   let next = nextBatch(now, position)
   const waitsFor = next.kind === 'wait' ? next.why : []
+  if (next.kind === 'wait') {
+    now = settled(facts)
+    next = nextBatch(now, position)
+  }
   while (next.kind === 'batch' && batches.length < most) {
     batches.push(next.batch)
     now = afterBatch(now, next.batch)
@@ -41,7 +45,7 @@ export function afterBatch(facts: RolloutFacts, batch: Batch): RolloutFacts {
 }
 
 function afterRoll(member: Member, { wants }: Batch['nodes'][number]): Member {
-  const { machine, node } = member
+  const { machine } = member
   const offering = wants.offerings?.includes(machine.offering) === false ? wants.offerings[0] : undefined
   const groups = wants.affinityGroups ?? []
   return {
@@ -60,9 +64,47 @@ function afterRoll(member: Member, { wants }: Batch['nodes'][number]): Member {
           ? machine.affinityGroups
           : [
               ...machine.affinityGroups.filter((group) => group.explicitDedication),
-              ...groups.map((name) => ({ name, explicitDedication: false })),
+              ...[...new Set(groups)].map((name) => ({ name, explicitDedication: false })),
             ],
     },
-    node: node === null ? null : { ...node, ready: 'ready', marks: NO_MARKS },
+    node: nodeAfter(member),
+  }
+}
+
+function nodeAfter({ type, machine, node }: Member): Member['node'] {
+  if (type === 'etcd' && node === null) return null
+  if (node === null)
+    return {
+      name: machine.name,
+      uid: '',
+      resourceVersion: '',
+      providerId: machine.providerId,
+      labels: {},
+      bootId: null,
+      ready: 'ready',
+      unschedulable: false,
+      controlPlane: type === 'control',
+      ephemeralStorageKiB: null,
+      marks: NO_MARKS,
+    }
+  return {
+    ...node,
+    ready: 'ready',
+    unschedulable: node.unschedulable && node.marks.bootId === null,
+    marks: NO_MARKS,
+  }
+}
+
+function settled(facts: RolloutFacts): RolloutFacts {
+  return {
+    ...facts,
+    members: facts.members.map((member) => {
+      const { machine } = member
+      const power =
+        machine.power === 'stopping' || machine.power === 'stopped'
+          ? ('stopped' as const)
+          : ('running' as const)
+      return { ...member, machine: { ...machine, operation: null, power } }
+    }),
   }
 }

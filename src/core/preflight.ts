@@ -1,7 +1,16 @@
 import type { Batch, BatchNode } from './batch.js'
 import { batchNodeName } from './batch.js'
-import { type EtcdView, type Health, isMarked, type Member, type NodeRecord, nameOf } from './model.js'
+import {
+  type EtcdMember,
+  type EtcdView,
+  type Health,
+  isMarked,
+  type Member,
+  type NodeRecord,
+  nameOf,
+} from './model.js'
 import { expectedVoters, mayLeave } from './quorum.js'
+import { recoveryOf } from './recovery.js'
 
 export interface PreflightFacts {
   readonly members: readonly Member[]
@@ -15,7 +24,8 @@ export interface PreflightFacts {
 
 export interface PreflightOptions {
   readonly tolerateUnready: number
-  /** Names that do not hold up a batch: nodes the rollout leaves alone. */
+  readonly startStopped: boolean
+  /** Names that do not hold up a batch: nodes the rollout was told to leave alone. */
   readonly leave: readonly string[]
 }
 
@@ -26,6 +36,8 @@ export function holdups(batch: Batch, facts: PreflightFacts, options: PreflightO
   const unreadyWorkers: string[] = []
   for (const member of facts.members) {
     if (inBatch.has(member.machine.id) || options.leave.includes(nameOf(member))) continue
+    // What recovery leaves to a person (stopped and to stay so, marks nobody can read) would hold up every batch for ever.
+    if (recoveryOf(member, { differs: false, startStopped: options.startStopped }).kind === 'leave') continue
     const holdup = whyNotThere(member)
     if (holdup === null || (batch.recovery && isRecovering(member))) continue
     if (member.type === 'worker' && member.machine.power === 'running') unreadyWorkers.push(holdup)
@@ -56,9 +68,11 @@ export function quorumHoldups(nodes: readonly BatchNode[], facts: PreflightFacts
     else {
       const verdict = mayLeave(expectedVoters(facts.members, facts.outsiders), facts.etcd, names)
       if (!verdict.ok) why.push(verdict.why)
+      if (facts.etcd.kind === 'members' && !external) why.push(...withoutNode(facts.etcd.members, facts))
     }
   }
-  if (facts.etcdReady !== null && facts.etcdReady.kind !== 'ok') {
+  if (facts.etcdReady === null) why.push('etcd readiness (/readyz/etcd) was not asked for')
+  else if (facts.etcdReady.kind !== 'ok') {
     why.push(`etcd readiness (/readyz/etcd) is ${facts.etcdReady.kind}: ${facts.etcdReady.why}`)
   }
   if (first.type === 'control') why.push(...apiHoldups(names, facts))
@@ -86,4 +100,11 @@ function isRecovering(member: Member): boolean {
 
 function saysReadiness(node: NodeRecord): string {
   return node.ready === 'notReady' ? 'not ready' : 'of unknown readiness'
+}
+
+function withoutNode(members: readonly EtcdMember[], facts: PreflightFacts): string[] {
+  const known = new Set(expectedVoters(facts.members, facts.outsiders))
+  return members
+    .filter((m) => !m.learner && !known.has(m.name))
+    .map((m) => `etcd member ${m.name} has no control-plane Node`)
 }

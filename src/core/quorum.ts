@@ -18,11 +18,11 @@ export function mayLeave(
 ): { readonly ok: true } | { readonly ok: false; readonly why: string } {
   if (view.kind === 'unknown') return { ok: false, why: `etcd membership is unknown: ${view.why}` }
   const seen = new Map(view.members.map((member) => [member.name, member]))
-  const names = new Set([...expected, ...view.members.filter((member) => !member.learner).map((m) => m.name)])
-  const needed = quorumOf(names.size)
+  const names = allVoters(expected, view.members)
+  const needed = quorumOf(names.length)
   const down: string[] = []
   let staying = 0
-  for (const name of [...names].sort()) {
+  for (const name of names) {
     if (leaving.includes(name)) continue
     const why = whyDown(seen.get(name))
     if (why === null) staying++
@@ -32,8 +32,13 @@ export function mayLeave(
   const rest = down.length === 0 ? '' : ` (${down.join(', ')})`
   return {
     ok: false,
-    why: `etcd would keep ${staying} healthy voters of ${names.size}, needs ${needed}${rest}`,
+    why: `etcd would keep ${staying} healthy voters of ${names.length}, needs ${needed}${rest}`,
   }
+}
+
+/** Those expected and those that only etcd knows: every voter counts (CKS-00). */
+export function allVoters(expected: readonly string[], members: readonly EtcdMember[]): string[] {
+  return [...new Set([...expected, ...members.filter((m) => !m.learner).map((m) => m.name)])].sort()
 }
 
 /** Why this voter counts as down, or null when it is started, healthy and caught up. */

@@ -51,3 +51,13 @@ export const EMPTY_RECORD: ClusterRecord = {
   lastError: null,
   before: null,
 }
+
+/** Was `Updating` set by somebody else than the one who has the Lease now? Then that one is gone. */
+export function isLeftBehind(record: ClusterRecord, holder: string | null): boolean {
+  return record.state === 'Updating' && record.rollout !== holder
+}
+
+/** CKS-07: `Updating` left behind means `Alert`, capacity recounted. */
+export function withoutHolder(record: ClusterRecord, capacity: Capacity): ClusterRecord {
+  return { ...record, state: 'Alert', rollout: null, before: null, capacity }
+}

@@ -1,11 +1,13 @@
 import type { PoolSelection } from './membership.js'
 import {
   type Machine,
+  type MachineType,
   type MaxUnavailable,
   type Member,
   NO_SETTINGS,
   type PoolSettings,
   type PoolSpec,
+  type Selector,
 } from './model.js'
 import { comparableGroups } from './out-of-date.js'
 import type { ClusterRecord, StoredPool } from './record.js'
@@ -26,7 +28,12 @@ export function poolsInForce(asked: readonly PoolSpec[], record: ClusterRecord):
   const named = new Set(asked.map((pool) => pool.name))
   const others = record.poolOrder.filter((name) => !named.has(name))
   return [
-    ...asked.map(({ name, type, select }) => ({ name, type, select })),
+    ...asked.map(({ name, type, select }) => ({
+      name,
+      type,
+      // Naming one property of a pool must not make it select other nodes than before.
+      select: select ?? record.pools[name]?.select ?? usualSelector(type),
+    })),
     ...others.flatMap((name) => {
       const stored = record.pools[name]
       return stored === undefined ? [] : [{ name, type: stored.type, select: stored.select }]
@@ -92,4 +99,9 @@ function over(asked: PoolSettings, stored: PoolSettings): PoolSettings {
     rootDiskGiB: asked.rootDiskGiB ?? stored.rootDiskGiB,
     affinityGroups: asked.affinityGroups ?? stored.affinityGroups,
   }
+}
+
+/** How nodes of a type are found where nobody says (CKS-00). */
+function usualSelector(type: MachineType): Selector {
+  return type === 'control' ? { kind: 'controlPlaneRole' } : { kind: 'rest' }
 }

@@ -1,6 +1,5 @@
-import { randomBytes } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { AffinityGroup, MachineType } from '../core/model.js'
+import type { AffinityGroup } from '../core/model.js'
 import { Changes, type Unsubscribe } from './changes.js'
 import { CloudOperations } from './cloud-operations.js'
 import { CloudRequests, type RequestHook } from './cloud-requests.js'
@@ -17,9 +16,9 @@ import {
   type SimulatedEtcdMember,
   type SimulatedMachine,
   type SimulatedOffering,
-  type SimulatedTaint,
 } from './cloud-state.js'
 import { FaultList, type RequestMatch } from './faults.js'
+import { type NewMachine, newMachine } from './new-machine.js'
 import { RequestLog } from './request-log.js'
 
 export interface SimulatedCloudOptions {
@@ -28,22 +27,6 @@ export interface SimulatedCloudOptions {
   readonly delays?: Partial<SimulatedDelays>
   /** A free one unless given. */
   readonly port?: number
-}
-
-export interface NewMachine {
-  readonly cluster: string
-  readonly name: string
-  readonly type: MachineType
-  readonly offering?: string
-  readonly rootDiskGiB?: number
-  readonly rootDiskFixed?: string
-  /** Names of groups the cloud has. */
-  readonly affinityGroups?: readonly string[]
-  readonly power?: 'running' | 'stopped'
-  readonly nodeLabels?: Readonly<Record<string, string>>
-  readonly nodeTaints?: readonly SimulatedTaint[]
-  /** Default: yes on `etcd` machines, and on `control` machines unless told otherwise. */
-  readonly etcdMember?: boolean
 }
 
 /**
@@ -113,33 +96,8 @@ export class SimulatedCloud {
       etcdIndex: 10_000,
     }
     this.#machines += 1
-    const id = `m-${this.#machines}`
-    const running = (wanted.power ?? 'running') === 'running'
-    const groups = wanted.affinityGroups ?? []
-    const machine: SimulatedMachine = {
-      id,
-      name: wanted.name,
-      cluster: wanted.cluster,
-      type: wanted.type,
-      providerId: `simulated://${wanted.cluster}/${id}`,
-      ip: `10.${(this.#machines >> 16) & 255}.${(this.#machines >> 8) & 255}.${this.#machines & 255}`,
-      offering: wanted.offering ?? this.state.offerings[0]?.name ?? 'none',
-      rootDiskGiB: wanted.rootDiskGiB ?? 64,
-      rootDiskFixed: wanted.rootDiskFixed ?? null,
-      affinityGroups: this.state.affinityGroups.filter((group) => groups.includes(group.name)),
-      placement: running ? [...groups] : [],
-      power: running ? 'running' : 'stopped',
-      operation: null,
-      upSince: running ? Date.now() : null,
-      nodeLabels: { ...wanted.nodeLabels },
-      nodeTaints: [...(wanted.nodeTaints ?? [])],
-      etcd:
-        (wanted.etcdMember ?? wanted.type !== 'worker')
-          ? { id: memberId(), learner: false, listed: true, healthy: true, reason: '', lag: 0, joinMs: 0 }
-          : null,
-      apiServer: wanted.type === 'control' ? { ready: true, reason: '' } : null,
-    }
-    this.state.machines[id] = machine
+    const machine = newMachine(wanted, this.#machines, this.state)
+    this.state.machines[machine.id] = machine
     this.machineChanges.tell(machine)
     return machine
   }
@@ -225,8 +183,4 @@ export class SimulatedCloud {
     const machine = this.machine(nameOrId)
     return this.machineChanges.until(`${machine.name} ${what}`, () => condition(machine), timeoutMs)
   }
-}
-
-function memberId(): string {
-  return randomBytes(8).readBigUInt64BE().toString()
 }

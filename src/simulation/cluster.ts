@@ -1,7 +1,8 @@
 import type { KubeConfig } from '@kubernetes/client-node'
-import { type NewMachine, SimulatedCloud, type SimulatedCloudOptions } from './cloud.js'
+import { SimulatedCloud, type SimulatedCloudOptions } from './cloud.js'
 import type { SimulatedMachine } from './cloud-state.js'
 import { SimulatedKubelets, type SimulatedKubeletsOptions } from './kubelets.js'
+import type { NewMachine } from './new-machine.js'
 
 export interface SimulatedClusterOptions extends SimulatedCloudOptions {
   readonly kubeConfig: KubeConfig

@@ -13,7 +13,7 @@ interface MemberMachine extends SimulatedMachine {
 }
 
 /** Has the machine been up long enough for its services to answer? */
-export function hasBooted(state: CloudState, machine: SimulatedMachine, extraMs = 0): boolean {
+function hasBooted(state: CloudState, machine: SimulatedMachine, extraMs = 0): boolean {
   if (machine.power !== 'running' || machine.upSince === null) return false
   return Date.now() >= machine.upSince + state.delays.bootMs + extraMs
 }
@@ -82,7 +82,7 @@ export function apiServerReady(
 }
 
 /** The leader moves when it goes down; without a majority of voters there is none. */
-export function leaderOf(state: CloudState, cluster: SimulatedCloudCluster): MemberMachine | null {
+function leaderOf(state: CloudState, cluster: SimulatedCloudCluster): MemberMachine | null {
   const voters = membersOf(state, cluster).filter(({ etcd }) => etcd.listed && !etcd.learner)
   const up = voters.filter((machine) => memberUp(state, machine))
   if (up.length < Math.floor(voters.length / 2) + 1) {

@@ -21,7 +21,7 @@ export interface KubeList<T> {
   readonly items: readonly T[]
 }
 
-export class KubeApiError extends Error {
+class KubeApiError extends Error {
   readonly status: number
 
   constructor(status: number, message: string) {

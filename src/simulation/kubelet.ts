@@ -50,7 +50,8 @@ export class Kubelet {
   /** `upSince` of the machine's present run. */
   #run: number | null = null
   #rootFsGiB = 0
-  #readyAt = 0
+  /** Up, but not yet Ready: the script says so for a while after each boot. */
+  #settling = false
   /** A kubelet registers when it starts, never later (as the real one). */
   #registers = false
   #knowsNode = false
@@ -127,9 +128,14 @@ export class Kubelet {
 
   #comeUp(restarted: boolean): void {
     this.#phase = 'up'
-    this.#readyAt = performance.now() + this.script.notReadyMs
     clearTimeout(this.#readyTimer)
-    this.#readyTimer = setTimeout(() => this.wake(), this.script.notReadyMs)
+    this.#settling = this.script.notReadyMs > 0
+    if (this.#settling) {
+      this.#readyTimer = setTimeout(() => {
+        this.#settling = false
+        this.wake()
+      }, this.script.notReadyMs)
+    }
     this.#world.up(this.machine.name, restarted)
     this.wake()
   }
@@ -223,7 +229,7 @@ export class Kubelet {
   }
 
   #report(): NodeReport {
-    const ready = !this.script.neverReady && performance.now() >= this.#readyAt
+    const ready = !this.script.neverReady && !this.#settling
     return {
       ready: ready
         ? { status: 'True', reason: 'KubeletReady', message: 'kubelet is posting ready status' }

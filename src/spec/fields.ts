@@ -7,7 +7,12 @@ export function duration(leastSeconds: number) {
     .union([z.number(), z.string()], `expected a duration such as 90s, 15m or 6h`)
     .describe('a duration such as 90s, 15m or 6h, or a number of seconds')
     .transform((value, context) => {
-      const milliseconds = typeof value === 'number' ? value * 1000 : ms(value as StringValue)
+      const milliseconds =
+        typeof value === 'number'
+          ? value * 1000
+          : /[a-z]$/i.test(value)
+            ? ms(value as StringValue)
+            : undefined
       if (milliseconds === undefined || !Number.isFinite(milliseconds)) {
         context.addIssue({ code: 'custom', message: `"${value}" is no duration; write 90s, 15m or 6h` })
         return z.NEVER
@@ -64,7 +69,7 @@ export const kubernetes = z
       .describe('path of a kubeconfig on the worker; default: KUBECONFIG or ~/.kube/config there'),
     inCluster: z.literal(true).optional().describe('use the service account of the worker’s pod'),
     endpoints: z
-      .array(z.url({ protocol: /^https$/ }))
+      .array(z.url({ protocol: /^https$/, error: 'expected an https:// address' }))
       .default([])
       .describe('other API servers of the same cluster, tried in turn'),
     namespace: z

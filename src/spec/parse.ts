@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import type { MachineType, PoolSpec, Problem, Selector } from '../core/model.js'
 import type { RolloutSpec, Target } from '../core/spec.js'
-import { type CheckedRequest, rolloutSchema, targetSchema } from './schema.js'
+import { type CheckedRequest, poolSchema, rolloutSchema, targetSchema } from './schema.js'
 
 export type Parsed<T> =
   | { readonly ok: true; readonly value: T }
@@ -10,9 +10,46 @@ export type Parsed<T> =
 /** Checks a request and fills in defaults; names every field that is wrong, each with what to write instead. */
 export function parseRollout(request: unknown): Parsed<RolloutSpec> {
   const parsed = rolloutSchema.safeParse(request)
-  if (!parsed.success) return { ok: false, problems: problemsOf(parsed.error) }
+  if (!parsed.success) {
+    const found = problemsOf(parsed.error)
+    const named = new Set(found.map((problem) => problem.where))
+    return {
+      ok: false,
+      problems: [...found, ...crossChecks(whatParses(request)).filter(({ where }) => !named.has(where))],
+    }
+  }
   const problems = crossChecks(parsed.data)
   return problems.length > 0 ? { ok: false, problems } : { ok: true, value: toSpec(parsed.data) }
+}
+
+/** The parts of a wrong request that are right, so that one mistake does not hide what is wrong with the rest. */
+function whatParses(request: unknown): Checked {
+  const { shape } = rolloutSchema
+  const given: Record<string, unknown> = typeof request === 'object' && request !== null ? { ...request } : {}
+  const read = <K extends 'rollout' | 'drain' | 'changeReserve' | 'batchTimeout'>(key: K) => {
+    const part = shape[key].safeParse(given[key])
+    return (part.success ? part.data : shape[key].parse(undefined)) as CheckedRequest[K]
+  }
+  const pools = Object.entries(
+    typeof given.pools === 'object' && given.pools !== null ? given.pools : {},
+  ).flatMap(([name, one]) => {
+    const part = poolSchema.safeParse(one)
+    return part.success ? [[name, part.data] as const] : []
+  })
+  return {
+    pools: Object.fromEntries(pools),
+    etcd: given.etcd,
+    rollout: read('rollout'),
+    drain: read('drain'),
+    changeReserve: read('changeReserve'),
+    batchTimeout: read('batchTimeout'),
+  }
+}
+
+/** What the checks across fields look at. Of `etcd` only whether it is there. */
+interface Checked
+  extends Pick<CheckedRequest, 'pools' | 'rollout' | 'drain' | 'changeReserve' | 'batchTimeout'> {
+  readonly etcd?: unknown
 }
 
 /** Checks the target of `releaseCluster` and `clusterStatus`. */
@@ -46,7 +83,7 @@ function problemsOf(error: z.ZodError): Problem[] {
   })
 }
 
-function crossChecks(request: CheckedRequest): Problem[] {
+function crossChecks(request: Checked): Problem[] {
   const problems: Problem[] = []
   const pools = Object.entries(request.pools)
   for (const [name, pool] of pools) {
@@ -178,7 +215,7 @@ function toPool(name: string, pool: CheckedRequest['pools'][string]): PoolSpec {
   return {
     name,
     type,
-    select: selectorOf(type, pool.select),
+    select: selectorOf(pool.select),
     asked: {
       offerings: offering === undefined ? null : typeof offering === 'string' ? [offering] : offering,
       rootDiskGiB: pool.rootDiskGiB ?? null,
@@ -188,8 +225,7 @@ function toPool(name: string, pool: CheckedRequest['pools'][string]): PoolSpec {
   }
 }
 
-function selectorOf(type: MachineType, select: CheckedRequest['pools'][string]['select']): Selector {
+function selectorOf(select: CheckedRequest['pools'][string]['select']): Selector | null {
   if (select?.labels !== undefined) return { kind: 'labels', labels: select.labels }
-  if (select?.machines !== undefined) return { kind: 'machines', names: select.machines }
-  return type === 'control' ? { kind: 'controlPlaneRole' } : { kind: 'rest' }
+  return select?.machines === undefined ? null : { kind: 'machines', names: select.machines }
 }

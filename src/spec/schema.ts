@@ -10,14 +10,18 @@ const offerings = z
 
 const select = z
   .strictObject({
-    labels: z.record(z.string().min(1), z.string()).optional().describe('labels the nodes of the pool carry'),
+    labels: z
+      .record(z.string().min(1), z.string())
+      .refine((labels) => Object.keys(labels).length > 0, 'names no label: that would be every node')
+      .optional()
+      .describe('labels the nodes of the pool carry'),
     machines: z.array(z.string().min(1)).min(1).optional().describe('names of machines; for external etcd'),
   })
   .refine((value) => (value.labels === undefined) !== (value.machines === undefined), {
     message: 'give either labels or machines',
   })
 
-const pool = z.strictObject({
+export const poolSchema = z.strictObject({
   type: z
     .enum(['control', 'worker', 'etcd'])
     .optional()
@@ -25,7 +29,10 @@ const pool = z.strictObject({
   select: select.optional(),
   offering: offerings.optional(),
   rootDiskGiB: z.int('expected a whole number of GiB').min(1).optional(),
-  affinityGroups: z.array(z.string().min(1)).optional(),
+  affinityGroups: z
+    .array(z.string().min(1))
+    .refine((names) => new Set(names).size === names.length, 'names a group twice')
+    .optional(),
   maxUnavailable: maxUnavailable.optional(),
 })
 
@@ -43,7 +50,7 @@ export const targetShape = {
 export const rolloutSchema = z.strictObject({
   ...targetShape,
   pools: z
-    .record(z.string().min(1), pool)
+    .record(z.string().min(1), poolSchema)
     .default({})
     .describe('pools by name; one not named keeps its stored settings'),
   rollout: z.boolean().default(false).describe('false: store the settings only'),
@@ -51,7 +58,10 @@ export const rolloutSchema = z.strictObject({
   drain: z
     .strictObject({
       timeout: duration(1).default(900),
-      gracePeriod: duration(0).optional().describe('overrides the grace period of every pod'),
+      gracePeriod: duration(0)
+        .refine(Number.isInteger, 'expected whole seconds')
+        .optional()
+        .describe('overrides the grace period of every pod'),
       barePods: z.enum(['refuse', 'evict']).default('refuse').describe('pods that nothing would bring back'),
       emptyDir: z.enum(['refuse', 'delete']).default('delete').describe('pods that keep data in an emptyDir'),
       parallelEvictions: z.int().min(1).max(200).default(20),

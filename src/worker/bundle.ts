@@ -1,17 +1,20 @@
 import { writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
-import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker'
+import { bundleWorkflowCode, DefaultLogger, type WorkflowBundle } from '@temporalio/worker'
 
-/** The workflow code beside this file, as TypeScript or compiled: as this file itself runs. */
-export const WORKFLOWS_PATH = fileURLToPath(
-  new URL(`../workflows/index.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url),
-)
+/** The workflow code beside this file in one piece, as workers run it. Takes seconds. */
+export function bundleWorkflows(): Promise<WorkflowBundle> {
+  // TypeScript or compiled: as this file itself runs.
+  const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
+  return bundleWorkflowCode({
+    workflowsPath: fileURLToPath(new URL(`../workflows/index.${extension}`, import.meta.url)),
+    // The bundler lists all it has packed, which is nothing for the log of a worker.
+    logger: new DefaultLogger('ERROR'),
+  })
+}
 
 /** Bundles the workflow code once, when an image is built, so that its workers need not at every start. */
 export async function writeBundle(path: string): Promise<void> {
-  const { code } = await bundleWorkflowCode({
-    workflowsPath: WORKFLOWS_PATH,
-    logger: new DefaultLogger('ERROR'),
-  })
+  const { code } = await bundleWorkflows()
   await writeFile(path, code)
 }

@@ -2,7 +2,7 @@ import { type NativeConnection, Worker, type WorkerOptions } from '@temporalio/w
 import { createActivities } from '../activities/create.js'
 import { SEARCH_ATTRIBUTES } from '../api/messages.js'
 import { temporalExecutions } from '../providers/temporal/executions.js'
-import { WORKFLOWS_PATH } from './bundle.js'
+import { bundleWorkflows } from './bundle.js'
 import { createWorld } from './world.js'
 
 /** Both together stay below the 30 s after which Kubernetes kills a pod, with time to say why. */
@@ -14,7 +14,7 @@ export interface WorkerSettings {
   readonly namespace: string
   readonly taskQueue: string
   /** A bundle made before; else the workflows are bundled now (seconds). */
-  readonly workflowBundle?: WorkerOptions['workflowBundle']
+  readonly workflowBundle?: NonNullable<WorkerOptions['workflowBundle']>
   readonly shutdownGraceSeconds?: number
   readonly identity?: string
   readonly interceptors?: NonNullable<WorkerOptions['interceptors']>
@@ -33,9 +33,7 @@ export async function createWorker(settings: WorkerSettings): Promise<Worker> {
     activities: createActivities(createWorld(executions)),
     ...(settings.identity === undefined ? {} : { identity: settings.identity }),
     ...(settings.interceptors === undefined ? {} : { interceptors: settings.interceptors }),
-    ...(settings.workflowBundle === undefined
-      ? { workflowsPath: WORKFLOWS_PATH }
-      : { workflowBundle: settings.workflowBundle }),
+    workflowBundle: settings.workflowBundle ?? (await bundleWorkflows()),
     shutdownGraceTime: `${graceSeconds} seconds`,
     // A stop that hangs must not keep the process for ever: activities are safe to repeat elsewhere.
     shutdownForceTime: `${graceSeconds + SHUTDOWN_FORCE_SECONDS} seconds`,

@@ -23,8 +23,11 @@ export async function begin(spec: RolloutSpec, rollout: RolloutId): Promise<void
     if (spec.rollout)
       await step('beginRollout', { ...SHORT, summary: `${summary} → Updating` }, { spec, rollout })
     await step('checkSettings', { ...SHORT, summary: `${summary}, under the Lease` }, { spec, rollout })
-    await step('storeSettings', { ...SHORT, summary }, { spec, rollout })
-    if (spec.rollout && tookOver) await afterTakeover()
+    // What is being stored stays stored, whoever cancels meanwhile: the rollout then ends before its first batch (CKS-20).
+    await CancellationScope.nonCancellable(async () => {
+      await step('storeSettings', { ...SHORT, summary }, { spec, rollout })
+      if (spec.rollout && tookOver) await afterTakeover()
+    })
   } catch (error) {
     await letGo(spec, rollout, true)
     throw error

@@ -13,6 +13,7 @@ import {
   waitingSignal,
 } from '../api/messages.js'
 import { type Batch, batchNodeName, type Position, START_POSITION } from '../core/batch.js'
+import { unavailableClamp } from '../core/budget.js'
 import type { MaxUnavailable } from '../core/model.js'
 import type { FleetView } from '../core/next-batch.js'
 import {
@@ -235,17 +236,22 @@ export class Control {
   private setMaxUnavailable(request: SetMaxUnavailable): { inForce: string } {
     const value = parseMaxUnavailable(request.maxUnavailable)
     if (value === null) throw ApplicationFailure.nonRetryable('maxUnavailable cannot be read', 'InvalidSpec')
-    const pools = this.view.counts.filter((pool) => pool.type === 'worker').map((pool) => pool.pool)
-    const named = request.pool === undefined ? pools : pools.filter((pool) => pool === request.pool)
+    const named = this.view.counts.filter(
+      ({ pool, type }) => type === 'worker' && (request.pool === undefined || request.pool === pool),
+    )
     if (named.length === 0) {
       throw ApplicationFailure.nonRetryable(
         `there is no worker pool ${request.pool ?? ''} in this rollout yet`,
         'InvalidSpec',
       )
     }
-    const changed = Object.fromEntries(named.map((pool) => [pool, value]))
+    const changed = Object.fromEntries(named.map(({ pool }) => [pool, value]))
     this.position = { ...this.position, maxUnavailable: { ...this.position.maxUnavailable, ...changed } }
-    return { inForce: `${named.join(', ')}: ${request.maxUnavailable} from the next batch on` }
+    const inForce = named.map(({ pool, machines }) => {
+      const { count, clamped } = unavailableClamp(value, machines)
+      return `pool ${pool}: ${clamped ?? `${count} of ${machines} workers`}`
+    })
+    return { inForce: `${inForce.join('; ')}; from the next batch on` }
   }
 }
 

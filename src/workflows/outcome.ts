@@ -103,6 +103,8 @@ function sayOutcome({ outcome, machine }: BatchFailure): string {
       return 'not every node could be put back, look at those that are cordoned'
     case 'asBefore':
       return 'its machine runs with the settings it had, the node is back in service'
+    case 'givenBack':
+      return 'its machine runs with the new settings, the node is back in service'
     case 'failed':
       return `the node stays cordoned with a failure mark, its machine is ${machine ?? 'of unknown state'}`
     default:

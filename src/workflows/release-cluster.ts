@@ -28,11 +28,9 @@ async function releaseOne(request: unknown): Promise<Released> {
   const release = () =>
     step('release', { summary, budgetSeconds: RELEASE_SECONDS }, { target, rollout, outcome: null })
   const { tookOver } = await step('takeLease', { ...short, summary }, { target, rollout, takeOver })
-  try {
+  // Who cancels now waits with us: no node is written while the former holder may still be at work.
+  return CancellationScope.nonCancellable(async () => {
     if (tookOver) await afterTakeover()
-  } catch (error) {
-    await CancellationScope.nonCancellable(release)
-    throw error
-  }
-  return CancellationScope.nonCancellable(release)
+    return release()
+  })
 }

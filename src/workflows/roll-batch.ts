@@ -26,12 +26,14 @@ export async function rollBatch(batch: Batch, context: BatchContext): Promise<Ba
   const token = uuid4()
   const common = { target: spec.target, rollout, token }
   let jobs: NodeJob[] = batch.nodes.map((node) => ({ ...common, node, baseline: NOTHING_FOUND }))
+  let drainsBegun = false
   control.begin(batch)
 
   const prepared = await interruptible(
     async () => {
       await preflight(batch, context)
       jobs = await cordon(batch, jobs, context)
+      drainsBegun = jobs.some((job) => job.node.how === 'roll')
       await together(jobs.map((job) => () => drain(job, context, secondsLeft(deadlineMs))))
     },
     {
@@ -48,6 +50,7 @@ export async function rollBatch(batch: Batch, context: BatchContext): Promise<Ba
   const cause = whyBroken(prepared, batch, context)
   const undone = await CancellationScope.nonCancellable(() => putBack(jobs, context, token))
   if (cause === 'cancelNow' || cause === 'cancelled') {
+    if (drainsBegun) control.warn([`${sayBatch(batch)}: put back, evicted pods stay where they are now`])
     return { kind: 'cancelled', natively: cause === 'cancelled' }
   }
   return { kind: 'failed', failures: [{ ...cause, outcome: undone ? 'putBack' : 'left', machine: null }] }
@@ -71,6 +74,8 @@ async function preflight(batch: Batch, { spec, rollout, control }: BatchContext)
       { spec, rollout, batch, position: control.position },
     ),
   )
+  // What preflight waited for is there now.
+  control.enter('rolling')
 }
 
 /** Marks and cordons all nodes; those with nothing left to do drop out. */

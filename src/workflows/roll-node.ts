@@ -146,7 +146,7 @@ function overdue(job: NodeJob, { spec }: NodeContext): BatchFailure {
     step: 'verify',
     type: 'BatchTimedOut',
     message,
-    outcome: 'asBefore',
+    outcome: 'givenBack',
     machine: null,
   }
 }

@@ -228,6 +228,13 @@ describe('refused with nothing written', () => {
       ['pools.etcd etcd machine e-2 is not at the provider'],
     ],
     [
+      'CKS-00 a node without the control-plane role in a control pool: it is no voter',
+      [{ name: 'masters', type: 'control', select: { kind: 'labels', labels: { pool: 'gpu' } } }],
+      [gpu('g-1')],
+      [aMachine('g-1')],
+      ['node g-1 has no control-plane role, and masters is a control pool'],
+    ],
+    [
       'B07 b a control machine runs, and its Node does not exist',
       [CONTROL],
       [control('cp-1'), control('cp-2')],
@@ -298,7 +305,7 @@ describe('a stopped machine whose Node was deleted while it was off', () => {
   const stopped = aMachine('w-1', { power: 'stopped' })
 
   it('B11 belongs to the pool that takes the rest, and is there to be started', () => {
-    const found = membership([GPU, REST], [], [stopped])
+    const found = membership([CONTROL, REST], [], [stopped])
 
     expect(found).toEqual({
       members: [{ pool: 'worker', type: 'worker', machine: stopped, node: null }],

@@ -29,7 +29,11 @@ function stored(name: string, settings: Partial<PoolSettings> = {}): StoredPool 
   }
 }
 
-function settingsIn(pools: readonly PoolSpec[], record: Parameters<typeof effectivePools>[1], members: Member[]) {
+function settingsIn(
+  pools: readonly PoolSpec[],
+  record: Parameters<typeof effectivePools>[1],
+  members: Member[],
+) {
   return Object.fromEntries(effectivePools(pools, record, members).map((pool) => [pool.name, pool.settings]))
 }
 
@@ -168,6 +172,22 @@ describe('which pools, and in which order', () => {
     const pools = named.map((name) => asked(name))
 
     expect(poolsInForce(pools, record).map((pool) => pool.name)).toEqual(expected)
+  })
+
+  it.each([
+    ['as it was stored, where the request does not say', { a: { kind: 'labels', labels: { pool: 'a' } } }],
+    ['as its type implies, where nothing is stored either', {}],
+  ] as const)('CKS-01 a pool that is named is selected %s', (_, stored) => {
+    const spec = asked('a', {}, { select: null })
+    const pools = Object.fromEntries(
+      Object.entries(stored).map(([name, select]) => [
+        name,
+        { type: 'worker' as const, select, settings: NO_SETTINGS },
+      ]),
+    )
+    const here = aRecord({ pools, poolOrder: Object.keys(pools) })
+
+    expect(poolsInForce([spec], here)[0]?.select).toEqual('a' in stored ? stored.a : { kind: 'rest' })
   })
 
   it('CKS-01 a pool that is named is selected as the request says, one that is not as it was stored', () => {

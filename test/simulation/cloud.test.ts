@@ -43,19 +43,21 @@ const acts = () =>
 describe('rules', () => {
   it('accepts an act with an operation that runs for its delay, then takes effect', async () => {
     cloud.state.delays.stopMs = 30
-
-    const accepted = await call('POST', `/machines/${machine.id}/stop`)
-
-    expect(accepted.status).toBe(202)
-    const path = `/operations/${accepted.body.operation}`
-    expect((await call('GET', path)).body).toMatchObject({
-      state: 'running',
-      call: 'stop',
-      machine: machine.id,
+    const accepted: { power: string; state: string | undefined }[] = []
+    cloud.onRequest({ call: 'stop' }, () => {
+      accepted.push({ power: machine.power, state: cloud.state.operations[machine.operation ?? '']?.state })
     })
-    expect(machine.power).toBe('stopping')
+
+    const asked = performance.now()
+    const { status, body } = await call('POST', `/machines/${machine.id}/stop`)
     await cloud.untilMachine('w-1', 'is off', ({ power }) => power === 'stopped')
-    expect((await call('GET', path)).body).toMatchObject({ state: 'done', why: null })
+
+    expect(performance.now() - asked).toBeGreaterThan(25)
+    expect(status).toBe(202)
+    expect(accepted).toEqual([{ power: 'stopping', state: 'running' }])
+    expect((await call('GET', `/operations/${body.operation}`)).body).toEqual({
+      ...{ id: body.operation, call: 'stop', machine: machine.id, state: 'done', why: null },
+    })
   })
 
   it('says in the log which acts changed something and which had nothing to do', async () => {
@@ -161,12 +163,18 @@ describe('faults', () => {
   })
 
   it('takes effect later, and is busy meanwhile', async () => {
-    cloud.faults.add({ call: 'stop', count: 1, effect: { kind: 'delay', ms: 20 } })
+    cloud.faults.add({ call: 'stop', count: 1, effect: { kind: 'delay', ms: 30 } })
+    const accepted: { power: string; operation: string | null }[] = []
+    cloud.onRequest({ call: 'stop' }, () => {
+      accepted.push({ power: machine.power, operation: machine.operation })
+    })
 
-    await call('POST', `/machines/${machine.id}/stop`)
+    const asked = performance.now()
+    await carryOut('POST', 'stop')
 
-    expect(machine).toMatchObject({ power: 'running', operation: 'op-1' })
-    await cloud.untilMachine('w-1', 'is off', ({ power }) => power === 'stopped')
+    expect(performance.now() - asked).toBeGreaterThan(25)
+    expect(accepted).toEqual([{ power: 'running', operation: 'op-1' }])
+    expect(machine.power).toBe('stopped')
   })
 
   it('fails an operation with its text, leaving a machine that could not be stopped running', async () => {

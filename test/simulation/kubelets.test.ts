@@ -139,6 +139,40 @@ describe('nodes', () => {
     expect(Number(metadata.resourceVersion)).toBeGreaterThan(Number(spoken.metadata.resourceVersion))
   })
 
+  it('writes nothing while nothing changes, whatever the API server makes of what it said', async () => {
+    await start({ kubelets: { leaseRenewMs: 0 } })
+    const position = await kubernetes.audit.mark()
+
+    cluster.cloud.addMachine({ cluster: 'blue', name: 'w-2', type: 'worker' })
+    await cluster.kubelets.untilReady(['w-2'])
+
+    await kubernetes.audit.settled()
+    const writes = await kubernetes.audit.writes(position, 'kubelet')
+    expect(writes.map(({ verb, resource }) => `${verb} ${resource}`)).toEqual(['create nodes'])
+  })
+
+  it('creates no Node for a machine that is off, and one when it first runs', async () => {
+    await start()
+    cluster.cloud.addMachine({ cluster: 'blue', name: 'w-2', type: 'worker', power: 'stopped' })
+    cluster.cloud.addMachine({ cluster: 'blue', name: 'w-3', type: 'worker' })
+    await cluster.kubelets.untilReady(['w-3'])
+    expect((await kubernetes.api.call('GET', '/api/v1/nodes/w-2')).status).toBe(404)
+
+    await powerOn('w-2')
+    await cluster.kubelets.untilReady(['w-2'])
+
+    expect(readyOf(await node('w-2'))).toBe('True')
+  })
+
+  it('B35 goes to another API server when the first cannot be reached', async () => {
+    const kubeConfig = new KubeConfig()
+    kubeConfig.loadFromString(kubernetes.kubeconfig('kubelet', 'https://127.0.0.1:1'))
+
+    await start({ kubeConfig, kubelets: { endpoints: [kubernetes.url] } })
+
+    expect(readyOf(await node())).toBe('True')
+  })
+
   it('takes the place of a Node left over from another cluster of the same name', async () => {
     await start({ cluster: 'green' })
     const old = await node()
@@ -209,9 +243,8 @@ describe('oddities', () => {
 
     await stop()
     await powerOn()
-    await untilNode('rebooted', (seen) => bootIdOf(seen) !== bootIdOf(before))
+    const second = bootIdOf(await untilNode('rebooted', (seen) => bootIdOf(seen) !== bootIdOf(before)))
     cluster.kubelets.reboot('w-1')
-    const second = bootIdOf(await node())
     await untilNode('rebooted again', (seen) => bootIdOf(seen) !== second)
 
     const reports = (await kubernetes.audit.writes(position, 'kubelet')).filter(

@@ -1,10 +1,15 @@
-import { expect } from 'vitest'
+import { expect, onTestFinished } from 'vitest'
+import { actingAnnotation, attemptAnnotation, failureAnnotation, MARK_KEYS } from '../../src/core/marks.js'
+import type { Added } from '../../src/core/model.js'
 import type { AuditRecord } from './audit.js'
-import { CLUSTER, type Node, type RolloutBed } from './rollout-bed.js'
+import { FaultProxy } from './proxy.js'
+import type { Node, RolloutBed } from './rollout-bed.js'
 import { waitUntil } from './wait.js'
 
 /** What K1 compares: labels, annotations and spec of every node. */
-export type Found = Readonly<Record<string, Pick<Node['metadata'], 'labels' | 'annotations'> & { spec: object }>>
+export type Found = Readonly<
+  Record<string, Pick<Node['metadata'], 'labels' | 'annotations'> & { spec: object }>
+>
 
 /** The nodes as they are once the controllers have written on them what they write on new ones. */
 export async function found(bed: RolloutBed): Promise<Found> {
@@ -13,6 +18,7 @@ export async function found(bed: RolloutBed): Promise<Found> {
       (await bed.nodes()).every(
         (node) =>
           'node.alpha.kubernetes.io/ttl' in (node.metadata.annotations ?? {}) &&
+          'beta.kubernetes.io/os' in (node.metadata.labels ?? {}) &&
           !(node.spec.taints ?? []).some(({ key }) => key === 'node.kubernetes.io/not-ready'),
       ),
     { for: 'nodes that the controllers are done with' },
@@ -43,9 +49,7 @@ async function look(bed: RolloutBed): Promise<Found> {
 export async function nodeWrites(bed: RolloutBed, since: number, name?: string): Promise<AuditRecord[]> {
   await bed.kube.audit.settled()
   const writes = await bed.kube.audit.writes(since, 'noderoll')
-  return writes.filter(
-    (write) => write.resource === 'nodes' && (name === undefined || write.name === name),
-  )
+  return writes.filter((write) => write.resource === 'nodes' && (name === undefined || write.name === name))
 }
 
 /** The reasons of the events on a node. */
@@ -95,37 +99,32 @@ export function isCordoned(node: Node): boolean {
   return node.spec.unschedulable ?? false
 }
 
-/** Follows the nodes of a pool through a watch and keeps the largest set that was unavailable at one time. */
-export class AvailabilityWatch {
-  readonly most: { names: readonly string[] } = { names: [] }
+/** Tells of every state of every node from now on, in order. */
+export class NodeWatch {
   readonly #closed = new AbortController()
-  readonly #nodes = new Map<string, Node>()
   #running: Promise<void> = Promise.resolve()
 
-  static async start(bed: RolloutBed, names: readonly string[]): Promise<AvailabilityWatch> {
-    const watch = new AvailabilityWatch()
-    for (const node of await bed.nodes()) {
-      if (names.includes(node.metadata.name)) watch.#nodes.set(node.metadata.name, node)
-    }
-    watch.#running = watch.#follow(bed, names)
+  /** Resolves when the first node has been told of: from then on none is missed. */
+  static async start(bed: RolloutBed, onNode: (node: Node) => void): Promise<NodeWatch> {
+    const watch = new NodeWatch()
+    await new Promise<void>((resolve) => {
+      watch.#running = watch.#follow(bed, (node) => {
+        onNode(node)
+        resolve()
+      })
+    })
     return watch
   }
 
-  async stop(): Promise<readonly string[]> {
+  async stop(): Promise<void> {
     this.#closed.abort()
     await this.#running
-    return this.most.names
   }
 
-  async #follow(bed: RolloutBed, names: readonly string[]): Promise<void> {
+  async #follow(bed: RolloutBed, onNode: (node: Node) => void): Promise<void> {
     try {
-      for await (const { object } of bed.kube.api.watch('/api/v1/nodes', this.#closed.signal)) {
-        if (!names.includes(object.metadata.name)) continue
-        this.#nodes.set(object.metadata.name, object as unknown as Node)
-        const down = [...this.#nodes.values()].filter((node) => !isReady(node) || isCordoned(node))
-        if (down.length > this.most.names.length) {
-          this.most.names = down.map((node) => node.metadata.name).sort()
-        }
+      for await (const { type, object } of bed.kube.api.watch('/api/v1/nodes', this.#closed.signal)) {
+        if (type !== 'DELETED') onNode(object as unknown as Node)
       }
     } catch (error) {
       if (!this.#closed.signal.aborted) throw error
@@ -133,4 +132,62 @@ export class AvailabilityWatch {
   }
 }
 
-export const WORKFLOW_ID = `cluster-rollout/${CLUSTER}`
+/** Keeps the largest set of nodes that was unavailable at one time. */
+export class AvailabilityWatch {
+  readonly #nodes = new Map<string, Node>()
+  #most: readonly string[] = []
+  #watch: NodeWatch | null = null
+
+  static async start(bed: RolloutBed): Promise<AvailabilityWatch> {
+    const watch = new AvailabilityWatch()
+    watch.#watch = await NodeWatch.start(bed, (node) => watch.#see(node))
+    return watch
+  }
+
+  async stop(): Promise<readonly string[]> {
+    await this.#watch?.stop()
+    return this.#most
+  }
+
+  #see(node: Node): void {
+    this.#nodes.set(node.metadata.name, node)
+    const down = [...this.#nodes.values()].filter((one) => !isReady(one) || isCordoned(one))
+    if (down.length > this.#most.length) this.#most = down.map(({ metadata }) => metadata.name)
+  }
+}
+
+/** Marks a node as a rollout that ended in the middle would have left it. */
+export async function markAsLeft(
+  bed: RolloutBed,
+  name: string,
+  marks: { readonly acting?: boolean; readonly failure?: boolean; readonly added?: Partial<Added> } = {},
+): Promise<void> {
+  const { metadata, status } = await bed.node(name)
+  const rollout = 'elsewhere/default/cluster-rollout/prod/an-earlier-run'
+  const at = '2026-01-01T00:00:00.000Z'
+  const bootId = status.nodeInfo.bootID
+  const added = { labels: {}, annotations: {}, ...marks.added }
+  const { uid } = metadata
+  const attempt = attemptAnnotation({ rollout, run: 'earlier', token: 'earlier', at, bootId, uid, added })
+  const acting = actingAnnotation({ act: 'stop', at, rollout, token: 'earlier' })
+  const failure = failureAnnotation({ step: 'start', reason: 'no room', machine: 'stopped', at, rollout })
+  await patchNode(bed, name, {
+    metadata: {
+      annotations: {
+        [MARK_KEYS.bootId]: bootId,
+        [MARK_KEYS.attempt]: attempt,
+        ...(marks.acting ? { [MARK_KEYS.acting]: acting } : {}),
+        ...(marks.failure ? { [MARK_KEYS.failure]: failure } : {}),
+      },
+    },
+    spec: { unschedulable: true },
+  })
+}
+
+/** A proxy between noderoll and the API server, for the length of one test; `kubernetes` goes into the spec. */
+export async function behindProxy(bed: RolloutBed) {
+  const proxy = await FaultProxy.start(bed.kube.access)
+  onTestFinished(() => proxy.stop())
+  const kubeconfig = await bed.kube.kubeconfigFile('noderoll', proxy.url, { ca: proxy.ca })
+  return { proxy, kubernetes: { kubeconfig } }
+}

@@ -17,6 +17,8 @@ export interface WorkloadOptions {
   readonly tolerations?: readonly object[]
   /** This node rather than the others, while it takes pods. */
   readonly preferred?: string
+  /** False: they may stay pending. */
+  readonly untilReady?: boolean
 }
 
 /** Pods with a real controller, on the nodes given; resolves when all of them are ready. */
@@ -45,22 +47,28 @@ export async function runWorkload(
       },
     },
   })
-  await waitUntil(async () => (await readyPods(api, name)).length === replicas, {
-    for: `${replicas} pods of ${name} to be ready`,
+  const ask = options.untilReady === false ? podsOf : readyPods
+  await waitUntil(async () => (await ask(api, name)).length === replicas, {
+    for: `${replicas} pods of ${name}`,
+  })
+}
+
+/** What the scheduler does, for a pod that it would leave pending. */
+export async function bindTo(api: KubeApi, pod: KubeObject | undefined, node: string): Promise<void> {
+  const { name } = pod?.metadata ?? { name: 'missing' }
+  await api.ok('POST', `${PODS}/${name}/binding`, {
+    apiVersion: 'v1',
+    kind: 'Binding',
+    metadata: { name },
+    target: { apiVersion: 'v1', kind: 'Node', name: node },
   })
 }
 
 /** A pod that nothing would bring back, bound to a node past the scheduler. */
-export async function bindPod(
-  api: KubeApi,
-  name: string,
-  node: string,
-  options: Partial<WorkloadOptions> = {},
-) {
-  const { nodeSelector, ...spec } = podSpec({ on: node, ...options })
+export async function addBarePod(api: KubeApi, name: string, node: string): Promise<void> {
   await api.ok('POST', PODS, {
-    metadata: { name, labels: { app: name }, finalizers: options.finalizers ?? [] },
-    spec: { ...spec, nodeName: node },
+    metadata: { name, labels: { app: name } },
+    spec: { ...podSpec({ on: node }), nodeName: node },
   })
 }
 
@@ -106,7 +114,7 @@ export async function podsOf(api: KubeApi, app: string): Promise<KubeObject[]> {
   return api.list(`${PODS}?labelSelector=app%3D${app}`)
 }
 
-export async function readyPods(api: KubeApi, app: string): Promise<KubeObject[]> {
+async function readyPods(api: KubeApi, app: string): Promise<KubeObject[]> {
   const isReady = (condition: { type: string; status: string }) =>
     condition.type === 'Ready' && condition.status === 'True'
   return (await podsOf(api, app)).filter((pod) => pod.status?.conditions?.some(isReady))

@@ -16,6 +16,7 @@ import { grantNoderoll } from '../providers/kubernetes/bed.js'
 import { workflowBundle } from './bundle.js'
 import { cleanCluster, type RealControlPlane, realControlPlane, realTemporal } from './parts.js'
 import type { FaultProxy } from './proxy.js'
+import { recordHistory } from './record-history.js'
 import { WorkerProcess } from './worker-process.js'
 
 // Only what is unexpected: tests assert on the world, not on logs.
@@ -231,6 +232,7 @@ export class RolloutBed {
 
   async replay(handle: WorkflowHandle): Promise<void> {
     const history = await this.client.workflow.getHandle(handle.workflowId).fetchHistory()
+    await recordHistory(history)
     await Worker.runReplayHistory({ workflowBundle: await workflowBundle() }, history, handle.workflowId)
   }
 

@@ -3,7 +3,14 @@ import { workflowBundle } from '../support/bundle.js'
 
 /** Folders of ours and packages that workflow code may pull in. Anything more runs in the sandbox, or breaks it. */
 const FOLDERS = ['src/api', 'src/core', 'src/workflows']
-const PACKAGES = ['@temporalio/common', '@temporalio/workflow', '@temporalio/worker', 'long', 'ms', 'nexus-rpc']
+const PACKAGES = [
+  '@temporalio/common',
+  '@temporalio/workflow',
+  '@temporalio/worker',
+  'long',
+  'ms',
+  'nexus-rpc',
+]
 
 describe('the workflow bundle', () => {
   it('holds exactly the allowed folders and packages', async () => {

@@ -1,9 +1,10 @@
 import type { KubernetesAccess } from '../../core/spec.js'
+import { PortError } from '../../ports/errors.js'
 import type { Answer, Call } from './call.js'
 import { Credentials, type Session } from './credentials.js'
 import { DeadlineError, PATIENCE_MS, REQUEST_MS, unlessAborted, withDeadline } from './deadline.js'
 import { Endpoints } from './endpoints.js'
-import { type Failure, failureOf, noAnswerError } from './errors.js'
+import { answerError, type Failure, failureOf, isForbiddenByRules, noAnswerError } from './errors.js'
 import { type Response, readAnswer, send } from './send.js'
 
 type Take<T> = (response: Response, server: string) => Promise<T>
@@ -27,10 +28,17 @@ export class KubernetesApi {
   async call(call: Call, signal: AbortSignal): Promise<Answer> {
     return await withDeadline(REQUEST_MS, signal, async (within) => {
       const answer = await this.#inTurn(call, within, within, readAnswer)
-      if (answer.code !== 401) return answer
-      // Expired or replaced since we read it. A 401 has done nothing, so a write may be sent again.
-      this.#credentials.forget()
-      return await this.#inTurn(call, within, within, readAnswer)
+      // Neither of these has done anything, so a write may be sent again, too.
+      if (answer.code === 401) {
+        // Expired or replaced since we read it.
+        this.#credentials.forget()
+        return await this.#inTurn(call, within, within, readAnswer)
+      }
+      if (isForbiddenByRules(answer)) {
+        await this.#mustBeReady(call, answer, within)
+        return await this.#inTurn(call, within, within, readAnswer)
+      }
+      return answer
     })
   }
 
@@ -47,9 +55,30 @@ export class KubernetesApi {
     await this.#credentials.close()
   }
 
-  async #inTurn<T>(call: Call, within: AbortSignal, whole: AbortSignal, take: Take<T>): Promise<T> {
+  /**
+   * An API server forbids everything to everyone from when it starts until it has read the rules of RBAC. Taken for a
+   * real no, that would fail the rollout of every control node. Throws `PortError` `throttled` meanwhile.
+   */
+  async #mustBeReady(call: Call, forbidden: Answer, within: AbortSignal): Promise<void> {
+    const readyz = { doing: call.doing, method: 'GET', path: '/readyz', accept: '*/*' } as const
+    const { code } = await this.#inTurn(readyz, within, within, readAnswer, forbidden.server)
+    if (code === 200) return
+    const { message } = answerError(forbidden, call.doing)
+    throw new PortError(
+      'throttled',
+      `${message} But ${forbidden.server}/readyz answers ${code}: it is starting.`,
+    )
+  }
+
+  async #inTurn<T>(
+    call: Call,
+    within: AbortSignal,
+    whole: AbortSignal,
+    take: Take<T>,
+    only: string | null = null,
+  ): Promise<T> {
     const session = await this.#session(call, within)
-    const servers = this.#endpoints.inTurn(session.servers)
+    const servers = only === null ? this.#endpoints.inTurn(session.servers) : [only]
     const failures: (Failure & { server: string })[] = []
     for (const [index, server] of servers.entries()) {
       const mayMove = call.method === 'GET' && index < servers.length - 1

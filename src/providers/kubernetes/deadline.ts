@@ -12,7 +12,7 @@ export class DeadlineError extends Error {
   }
 }
 
-/** Runs `act` with a signal that aborts when `outer` does or when the time is up; rejects then, whatever `act` does. */
+/** Runs `act` with a signal that aborts when `outer` does or when the time is up; `act` has to end then. */
 export async function withDeadline<T>(
   limitMs: number,
   outer: AbortSignal,
@@ -23,7 +23,7 @@ export async function withDeadline<T>(
   const letGo = follow(outer, controller)
   const timer = setTimeout(() => controller.abort(new DeadlineError(limitMs)), limitMs)
   try {
-    return await unlessAborted(act(controller.signal), controller.signal)
+    return await act(controller.signal)
   } finally {
     clearTimeout(timer)
     letGo()

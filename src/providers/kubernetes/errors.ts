@@ -57,6 +57,11 @@ export function statusOf(answer: Answer): Status | null {
   }
 }
 
+/** Is it the authorizer that says no, and not some rule about the object? */
+export function isForbiddenByRules(answer: Answer): boolean {
+  return answer.code === 403 && / cannot \S+ (resource|path) /.test(statusOf(answer)?.message ?? '')
+}
+
 /** A failed answer in the words of the port. `doing` completes "Could not …". */
 export function answerError(answer: Answer, doing: string): PortError {
   const status = statusOf(answer)
@@ -123,8 +128,6 @@ function codesOf(error: unknown): { code: string; syscall: string } {
 function kindOf(code: number, status: Status | null): PortErrorKind {
   // A 404 of a proxy whose backend is gone must not pass for "the object does not exist".
   if (code >= 500 || code === 408 || (code === 404 && status === null)) return 'unreachable'
-  // An API server that has just started answers this until it has read its RBAC rules.
-  if (code === 403 && /RBAC: .*not found/.test(status?.message ?? '')) return 'throttled'
   return KINDS[code] ?? 'refused'
 }
 

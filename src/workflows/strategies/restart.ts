@@ -32,7 +32,10 @@ async function act(job: NodeJob, context: ActContext): Promise<Acted> {
     try {
       await step('resizeMachine', settings, { ...job, offering })
     } catch (error) {
-      return failed('resize', failedOf(error, `resize of ${name}`))
+      const why = failedOf(error, `resize of ${name}`)
+      if (why.type !== 'CapacityUnavailable') return failed('resize', why)
+      noCapacity.push(why.message)
+      continue
     }
     context.enter(job, 'start')
     try {

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { portErrorKind } from '../../../src/ports/errors.js'
 import { answer, blackHole, FaultProxy, refuse, type Verdict } from '../../support/proxy.js'
 import { waitUntil } from '../../support/wait.js'
 import { addNode, addPod, Bed, NODES, patient, portError } from './bed.js'
@@ -33,7 +34,8 @@ async function withSpare() {
 describe('B35 one API server', () => {
   it('(a) that hangs: every request ends in time, and works again afterwards', async () => {
     const { cluster } = await bed.open({})
-    await cluster.nodes(patient())
+    // Some connections to be kept, others to be made: each hangs in its own way.
+    await Promise.all([cluster.nodes(patient()), cluster.nodes(patient())])
     bed.controlPlane.apiServer.pause()
 
     const seconds = await elapsedSeconds(async () => {
@@ -62,6 +64,17 @@ describe('B35 one API server', () => {
     expect(seconds).toBeLessThan(1)
     await bed.proxy.up()
     expect(await cluster.nodes(patient())).toHaveLength(1)
+  })
+
+  it('that never answers: the error says so', async () => {
+    const { cluster } = await bed.open()
+    bed.proxy.on({ path: NODES }, blackHole())
+
+    const listed = cluster.nodes(patient())
+
+    await expect(listed).rejects.toEqual(
+      portError('unreachable', /^Could not list the nodes: https:\S+: no answer within 10 s\.$/),
+    )
   })
 
   it('that breaks the connection', async () => {
@@ -179,6 +192,61 @@ describe('B35 several API servers', () => {
     const refused = (url: string) => `${url}: connection refused`.replaceAll('.', '\\.')
     await expect(cluster.nodes(patient())).rejects.toEqual(
       portError('unreachable', new RegExp(`: ${refused(second.url)}; ${refused(bed.proxy.url)}\\.$`)),
+    )
+  })
+})
+
+describe('B35 an API server that has just started', () => {
+  const FORBIDDEN = {
+    kind: 'Status',
+    code: 403,
+    reason: 'Forbidden',
+    message:
+      'nodes is forbidden: User "noderoll" cannot list resource "nodes" in API group "" at the cluster scope',
+  }
+
+  it('never says for good what it says before it knows the rules', async () => {
+    const { cluster } = await bed.open({})
+    const kinds = new Set<string>()
+    let isBack = false
+    const asking = async () => {
+      while (!isBack)
+        await cluster.nodes(patient()).catch((error) => kinds.add(portErrorKind(error) ?? 'bug'))
+    }
+    const asked = asking()
+
+    await bed.controlPlane.apiServer.kill()
+    await bed.controlPlane.apiServer.restart()
+    isBack = true
+    await asked
+
+    expect([...kinds].filter((kind) => kind !== 'unreachable' && kind !== 'throttled')).toEqual([])
+    expect(await cluster.nodes(patient())).toHaveLength(1)
+  })
+
+  it('is asked later while it is not ready', async () => {
+    const { cluster } = await bed.open()
+    bed.proxy.on({ path: NODES }, answer(403, FORBIDDEN))
+    bed.proxy.on({ path: '/readyz' }, answer(500, 'poststarthook/rbac/bootstrap-roles failed'))
+
+    await expect(cluster.nodes(patient())).rejects.toEqual(
+      portError('throttled', /cannot list .*\(403\)\. But https:\S+\/readyz answers 500: it is starting\.$/),
+    )
+  })
+
+  it('is asked again when it has become ready', async () => {
+    const { cluster } = await bed.open()
+    bed.proxy.on({ path: NODES }, answer(403, FORBIDDEN), { times: 1 })
+
+    expect(await cluster.nodes(patient())).toHaveLength(1)
+  })
+
+  it('is believed when it is ready', async () => {
+    const { cluster } = await bed.open()
+    bed.proxy.on({ path: NODES }, answer(403, FORBIDDEN))
+
+    await expect(cluster.nodes(patient())).rejects.toEqual(
+      portError('refused', /nodes is forbidden.*\(403\)\.$/),
     )
   })
 })

@@ -1,18 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { MARK_KEYS } from '../../../src/core/marks.js'
 import { NO_MARKS } from '../../../src/core/model.js'
-import { BootIds } from '../../../src/providers/kubernetes/boot-ids.js'
-import { kibibytes, nodeRecord, readNode } from '../../../src/providers/kubernetes/node-record.js'
-import { realFiles, realObjects } from './real-objects.js'
-
-/** The records of a list of nodes, as `nodes()` makes them. */
-function records(items: readonly unknown[]) {
-  const nodes = items.map(readNode)
-  const bootIdOf = (node: (typeof nodes)[number]) => node.status?.nodeInfo?.bootID ?? ''
-  const bootIds = new BootIds()
-  bootIds.listed(nodes.map((node) => ({ name: node.metadata.name, bootId: bootIdOf(node) })))
-  return nodes.map((node) => nodeRecord(node, bootIds.proven(node.metadata.name, bootIdOf(node))))
-}
+import { kibibytes } from '../../../src/providers/kubernetes/node-record.js'
+import { nodeRecords, realFiles, realObjects } from './real-objects.js'
 
 const DIGITAL_OCEAN = { controlPlane: false, ephemeralStorageKiB: 82_533_764 }
 
@@ -95,13 +85,13 @@ describe('real nodes', () => {
     const unlessSaid = { unschedulable: false, marks: NO_MARKS, uid: expect.stringMatching(/./) }
     const said = expected.map((one) => ({ ready: 'ready', ...unlessSaid, ...one }))
 
-    expect(records(realObjects(file))).toMatchObject(said)
+    expect(nodeRecords(realObjects(file))).toMatchObject(said)
   })
 })
 
 describe('a node that lacks what it should have', () => {
   it('is unknown, not ready and not unready', () => {
-    expect(records([{ metadata: { name: 'bare' } }])).toEqual([
+    expect(nodeRecords([{ metadata: { name: 'bare' } }])).toEqual([
       {
         name: 'bare',
         uid: '',
@@ -123,11 +113,13 @@ describe('a node that lacks what it should have', () => {
     ['there is no condition Ready', { conditions: [{ type: 'DiskPressure', status: 'True' }] }],
     ['the conditions are null', { conditions: null }],
   ])('is unknown when %s', (_, status) => {
-    expect(records([{ metadata: { name: 'n' }, status }])).toMatchObject([{ ready: 'unknown' }])
+    expect(nodeRecords([{ metadata: { name: 'n' }, status }])).toMatchObject([{ ready: 'unknown' }])
   })
 
   it('is refused, saying what is wrong, when it has no name', () => {
-    expect(() => records([{ metadata: {} }])).toThrow(/read the nodes: the answer cannot .* metadata\.name/)
+    expect(() => nodeRecords([{ metadata: {} }])).toThrow(
+      /read the nodes: the answer cannot .* metadata\.name/,
+    )
   })
 })
 
@@ -139,12 +131,12 @@ it.each([
   [{ 'kubernetes.io/role': 'node' }, false],
   [{ 'node-role.kubernetes.io/worker': '' }, false],
 ])('labels %o say control plane: %s', (labels, expected) => {
-  expect(records([{ metadata: { name: 'n', labels } }])).toMatchObject([{ controlPlane: expected }])
+  expect(nodeRecords([{ metadata: { name: 'n', labels } }])).toMatchObject([{ controlPlane: expected }])
 })
 
 it('marks and the schedulable flag are on the record', () => {
   const annotations = { [MARK_KEYS.bootId]: 'b1', [MARK_KEYS.failure]: 'not JSON' }
-  const [record] = records([{ metadata: { name: 'n', annotations }, spec: { unschedulable: true } }])
+  const [record] = nodeRecords([{ metadata: { name: 'n', annotations }, spec: { unschedulable: true } }])
 
   expect(record).toMatchObject({
     unschedulable: true,

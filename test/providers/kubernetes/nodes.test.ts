@@ -6,6 +6,7 @@ import { portErrorKind } from '../../../src/ports/errors.js'
 import type { KubernetesCluster } from '../../../src/providers/kubernetes/cluster.js'
 import { loseAnswer, pass, pretend } from '../../support/proxy.js'
 import { addNode, Bed, NODES, patient, portError } from './bed.js'
+import { nodeRecords, realFiles, realObjects } from './real-objects.js'
 
 let bed: Bed
 let cluster: KubernetesCluster
@@ -87,6 +88,20 @@ describe('reading nodes', () => {
     expect(forgotten.hits).toHaveLength(1)
   })
 
+  it.each(realFiles('node'))('gives real nodes as they are: %s', async (file) => {
+    for (const { metadata, spec, status } of realObjects(file)) {
+      const { name, labels, annotations } = metadata
+      await bed.admin.ok('POST', NODES, { metadata: { name, labels, annotations }, spec })
+      await bed.admin.ok('PATCH', `${NODES}/${name}/status`, { status })
+    }
+
+    const nodes = await cluster.nodes(patient())
+
+    const facts = ({ name, providerId, bootId, ready, controlPlane, ephemeralStorageKiB }: NodeRecord) =>
+      [name, providerId, bootId, ready, controlPlane, ephemeralStorageKiB].join(' ')
+    expect(nodes.map(facts)).toEqual(nodeRecords(realObjects(file)).map(facts).sort())
+  })
+
   it('CKS-00 the identity of the cluster is the UID of kube-system', async () => {
     const { metadata } = await bed.admin.ok('GET', '/api/v1/namespaces/kube-system')
 
@@ -114,9 +129,19 @@ describe('patching a node', () => {
         requestBody: { metadata: { resourceVersion: metadata.resourceVersion } },
       },
     ])
-    const [patch, readBack] = bed.proxy.requests
-    expect(patch?.headers['content-type']).toBe('application/merge-patch+json')
-    expect(readBack).toMatchObject({ method: 'GET', path: `${NODES}/w-1` })
+    expect(bed.proxy.requests.slice(0, 2)).toMatchObject([
+      { method: 'PATCH', path: `${NODES}/w-1` },
+      { method: 'GET', path: `${NODES}/w-1` },
+    ])
+  })
+
+  it('B34 (a) sends the content type of a merge patch', async () => {
+    const { metadata } = await addNode(bed.admin, 'w-1')
+
+    await cluster.patchNode('w-1', metadata.resourceVersion ?? '', { unschedulable: true }, patient())
+
+    const patches = bed.proxy.requests.filter(({ method }) => method === 'PATCH')
+    expect(patches.map(({ headers }) => headers['content-type'])).toEqual(['application/merge-patch+json'])
   })
 
   it('K1 clearing the marks leaves the node as it was found', async () => {

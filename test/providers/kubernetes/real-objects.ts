@@ -1,4 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
+import type { NodeRecord } from '../../../src/core/model.js'
+import { BootIds } from '../../../src/providers/kubernetes/boot-ids.js'
+import { nodeRecord, readNode } from '../../../src/providers/kubernetes/node-record.js'
 
 const FOLDER = new URL('../../fixtures/real-objects/', import.meta.url)
 
@@ -20,4 +23,13 @@ export function realObjects(file: string): RealObject[] {
   const content = JSON.parse(readFileSync(new URL(file, FOLDER), 'utf8'))
   if (Array.isArray(content)) return content
   return content.items ?? [content]
+}
+
+/** The records of a list of nodes, as `nodes()` makes them. */
+export function nodeRecords(items: readonly unknown[]): NodeRecord[] {
+  const nodes = items.map(readNode)
+  const bootIdOf = (node: (typeof nodes)[number]) => node.status?.nodeInfo?.bootID ?? ''
+  const bootIds = new BootIds()
+  bootIds.listed(nodes.map((node) => ({ name: node.metadata.name, bootId: bootIdOf(node) })))
+  return nodes.map((node) => nodeRecord(node, bootIds.proven(node.metadata.name, bootIdOf(node))))
 }

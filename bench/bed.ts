@@ -1,0 +1,131 @@
+import { KubeConfig } from '@kubernetes/client-node'
+import { Client, Connection } from '@temporalio/client'
+import { DefaultLogger, NativeConnection, Runtime } from '@temporalio/worker'
+import type { RolloutResult } from '../src/api/results.js'
+import {
+  type SimulatedCluster,
+  type SimulatedClusterOptions,
+  startSimulatedCluster,
+} from '../src/simulation/cluster.js'
+import type { RolloutRequest } from '../src/spec/schema.js'
+import { createWorker } from '../src/worker/create-worker.js'
+import { workflowBundle } from '../test/support/bundle.js'
+import { type ControlPlane, startControlPlane } from '../test/support/control-plane.js'
+import { startTemporal, type TemporalServer } from '../test/support/temporal.js'
+import { waitUntil } from '../test/support/wait.js'
+
+const TASK_QUEUE = 'bench'
+
+/** Temporal, a real control plane and a worker in this process. */
+export class BenchBed {
+  readonly kube: ControlPlane
+  readonly client: Client
+  private readonly ends: (() => Promise<unknown>)[]
+
+  private constructor(kube: ControlPlane, client: Client, ends: (() => Promise<unknown>)[]) {
+    this.kube = kube
+    this.client = client
+    this.ends = ends
+  }
+
+  static async open(): Promise<BenchBed> {
+    Runtime.install({ logger: new DefaultLogger('ERROR'), telemetryOptions: { logging: { forward: {} } } })
+    const [kube, temporal] = await Promise.all([startControlPlane({ name: 'bench' }), startTemporal()])
+    const native = await NativeConnection.connect({ address: temporal.address })
+    const worker = await createWorker({
+      connection: native,
+      namespace: 'default',
+      taskQueue: TASK_QUEUE,
+      workflowBundle: await workflowBundle(),
+      shutdownGraceSeconds: 1,
+    })
+    const running = worker.run()
+    const connection = await Connection.connect({ address: temporal.address })
+    const ends = [
+      async () => {
+        worker.shutdown()
+        await running
+        await native.close()
+        await connection.close()
+      },
+      () => kube.stop(),
+      () => (temporal as TemporalServer).stop(),
+    ]
+    return new BenchBed(kube, new Client({ connection }), ends)
+  }
+
+  async close(): Promise<void> {
+    for (const end of this.ends) await end()
+  }
+
+  startCluster(options: Partial<SimulatedClusterOptions>): Promise<SimulatedCluster> {
+    const kubeConfig = new KubeConfig()
+    kubeConfig.loadFromString(this.kube.kubeconfig())
+    return startSimulatedCluster({
+      kubeConfig,
+      cluster: 'bench',
+      control: 0,
+      machine: { offering: 'small', rootDiskGiB: 50 },
+      readyTimeoutMs: 300_000,
+      ...options,
+    })
+  }
+
+  async spec(cluster: SimulatedCluster, changes: Partial<RolloutRequest>): Promise<RolloutRequest> {
+    return {
+      cluster: 'bench',
+      kubernetes: { kubeconfig: await this.kube.kubeconfigFile() },
+      machines: { provider: 'simulated', ...cluster.access },
+      rollout: true,
+      verify: { settle: 0 },
+      ...changes,
+    }
+  }
+
+  /** Rolls and gives the wall time in seconds. */
+  async roll(spec: RolloutRequest, workflowId: string): Promise<{ seconds: number; result: RolloutResult }> {
+    const startedAt = performance.now()
+    const handle = await this.client.workflow.start('clusterRollout', {
+      taskQueue: TASK_QUEUE,
+      workflowId,
+      args: [spec],
+    })
+    const result = (await handle.result()) as RolloutResult
+    return { seconds: (performance.now() - startedAt) / 1000, result }
+  }
+
+  execute(type: string, input: unknown, workflowId: string): Promise<unknown> {
+    return this.client.workflow.execute(type, { taskQueue: TASK_QUEUE, workflowId, args: [input] })
+  }
+
+  /** A Deployment of `replicas` pods with so many seconds of grace, ready. */
+  async deploy(replicas: number, graceSeconds: number): Promise<void> {
+    const labels = { app: 'bench' }
+    await this.kube.api.ok('POST', '/apis/apps/v1/namespaces/default/deployments', {
+      apiVersion: 'apps/v1',
+      kind: 'Deployment',
+      metadata: { name: 'bench' },
+      spec: {
+        replicas,
+        selector: { matchLabels: labels },
+        template: {
+          metadata: { labels },
+          spec: {
+            terminationGracePeriodSeconds: graceSeconds,
+            automountServiceAccountToken: false,
+            containers: [{ name: 'main', image: 'bench' }],
+          },
+        },
+      },
+    })
+    await this.untilDeployed(replicas)
+  }
+
+  async untilDeployed(replicas: number): Promise<void> {
+    const ready = async () => {
+      const found = await this.kube.api.ok('GET', '/apis/apps/v1/namespaces/default/deployments/bench')
+      return (found as unknown as { status: { readyReplicas?: number } }).status.readyReplicas === replicas
+    }
+    await waitUntil(ready, { for: 'the pods', timeoutMs: 120_000, everyMs: 100 })
+  }
+}

@@ -1,0 +1,51 @@
+import type { Command } from 'commander'
+import type { RolloutRequest } from '../spec/schema.js'
+import { connected } from './connected.js'
+import { EXIT, type Run } from './exit-codes.js'
+import { followRollout } from './follow-rollout.js'
+import { byOption, type RolloutOptions, specFileOption, workflowIdOption } from './options.js'
+import { readSpec } from './spec-file.js'
+import { whoAmI } from './who.js'
+
+interface StartOptions extends RolloutOptions {
+  readonly file: string
+  readonly watch?: true
+  readonly by?: string
+}
+
+export function addStart(program: Command, run: Run): void {
+  program
+    .command('start')
+    .description('start a rollout; fails when one of that cluster is running')
+    .addOption(specFileOption())
+    .option('-w, --watch', 'print what changes until it ends; the exit code says how it ended')
+    .addOption(byOption('who starts it, for the record'))
+    .addOption(workflowIdOption())
+    .action((_, command: Command) => run(() => start(command.optsWithGlobals<StartOptions>())))
+}
+
+async function start(options: StartOptions) {
+  // Checked by the client, which names every mistake.
+  const request = (await readSpec(options.file)) as RolloutRequest
+  return connected(options, async ({ noderoll, settings, output }) => {
+    const by = options.by ?? whoAmI()
+    const rollout = await noderoll.startRollout(request, {
+      ...(by === null ? {} : { by }),
+      ...(options.workflowId === undefined ? {} : { workflowId: options.workflowId }),
+    })
+    const { cluster, workflowId, runId } = rollout
+    const started = { kind: 'started', cluster, workflowId, runId }
+    const text = `started ${workflowId} (run ${runId}) in namespace ${settings.namespace.value}`
+    if (!(await noderoll.hasWorker())) {
+      output.note(
+        `noderoll: no worker is on the task queue ${settings.taskQueue.value} yet; it waits for one`,
+      )
+    }
+    if (options.watch !== true) {
+      output.answer(started, () => text)
+      return EXIT.done
+    }
+    output.event(started, text)
+    return followRollout(rollout, output)
+  })
+}

@@ -1,0 +1,32 @@
+import type { Command } from 'commander'
+import { sourcesOf, unusable } from './connected.js'
+import { EXIT, type Run } from './exit-codes.js'
+import type { GlobalOptions } from './options.js'
+
+interface WorkerOptions extends GlobalOptions {
+  readonly writeBundle?: string
+}
+
+export function addWorker(program: Command, run: Run): void {
+  program
+    .command('worker')
+    .description('work on the task queue until SIGTERM or SIGINT')
+    .option('--write-bundle <file>', 'only bundle the workflow code into a file (NODEROLL_WORKFLOW_BUNDLE)')
+    .action((_, command: Command) =>
+      run(async () => {
+        const options = command.optsWithGlobals<WorkerOptions>()
+        if (options.writeBundle !== undefined) {
+          const { writeBundle } = await import('../worker/bundle.js')
+          await writeBundle(options.writeBundle)
+          return EXIT.done
+        }
+        const { workerConfig } = await import('../worker/config.js')
+        const config = workerConfig(sourcesOf(options))
+        if (!config.ok) throw unusable(config.problems)
+        for (const note of config.value.connection.notes) process.stderr.write(`noderoll: ${note}\n`)
+        const { runWorker } = await import('../worker/run.js')
+        await runWorker(config.value)
+        return EXIT.done
+      }),
+    )
+}

@@ -1,0 +1,106 @@
+import { existsSync } from 'node:fs'
+import {
+  type Checked,
+  type ConnectionSettings,
+  connectionSettings,
+  type Sources,
+} from '../client/connection-settings.js'
+import type { Setting, Variables } from '../client/setting.js'
+import type { Problem } from '../core/model.js'
+
+const LOG_LEVELS = ['TRACE', 'DEBUG', 'INFO', 'WARN', 'ERROR'] as const
+
+/** Everything a worker process needs to know, checked. */
+export interface WorkerConfig {
+  readonly connection: ConnectionSettings
+  readonly logLevel: (typeof LOG_LEVELS)[number]
+  /** Where `/healthz` and `/readyz` are served; null: nowhere. */
+  readonly healthPort: number | null
+  /** `host:port` where Prometheus finds the metrics; null: nowhere. */
+  readonly metricsAddress: string | null
+  /** Workflow code that was bundled before; null: bundled at every start, which takes seconds. */
+  readonly workflowBundle: string | null
+  /** Every setting and its origin, without secrets. */
+  readonly described: ConnectionSettings['described']
+}
+
+/** How Temporal is reached, as for every command, and the worker's own variables. Names all mistakes at once. */
+export function workerConfig(sources: Sources): Checked<WorkerConfig> {
+  const connection = connectionSettings(sources)
+  const problems: Problem[] = connection.ok ? [] : [...connection.problems]
+  const { env } = sources
+  const own = {
+    logLevel: logLevelOf(env, problems),
+    healthPort: portOf(env, problems),
+    metricsAddress: metricsAddressOf(env, problems),
+    workflowBundle: bundleOf(env, problems),
+  }
+  if (!connection.ok || problems.length > 0) return { ok: false, problems }
+  const described = [
+    ...connection.value.described,
+    said('log level', own.logLevel, 'NODEROLL_LOG_LEVEL', env),
+    said('health port', own.healthPort ?? 'off', 'NODEROLL_HEALTH_PORT', env),
+    said('metrics address', own.metricsAddress ?? 'off', 'NODEROLL_METRICS_ADDRESS', env),
+    said('workflow bundle', own.workflowBundle ?? 'made at start', 'NODEROLL_WORKFLOW_BUNDLE', env),
+  ]
+  return { ok: true, value: { connection: connection.value, ...own, described } }
+}
+
+function logLevelOf(env: Variables, problems: Problem[]): WorkerConfig['logLevel'] {
+  const given = env.NODEROLL_LOG_LEVEL || 'INFO'
+  const level = LOG_LEVELS.find((one) => one === given.toUpperCase())
+  if (level !== undefined) return level
+  problems.push({
+    where: 'NODEROLL_LOG_LEVEL',
+    what: `${given} is no level`,
+    fix: `write one of ${LOG_LEVELS.join(', ')}`,
+  })
+  return 'INFO'
+}
+
+function portOf(env: Variables, problems: Problem[]): number | null {
+  const given = env.NODEROLL_HEALTH_PORT
+  if (!given) return null
+  if (isPort(given)) return Number(given)
+  problems.push({ where: 'NODEROLL_HEALTH_PORT', what: `${given} is no port`, fix: 'write 1 to 65535' })
+  return null
+}
+
+function metricsAddressOf(env: Variables, problems: Problem[]): string | null {
+  const given = env.NODEROLL_METRICS_ADDRESS
+  if (!given) return null
+  // The SDK takes no host names here, and says so in the words of its parser.
+  const port = /^(?:\d{1,3}(?:\.\d{1,3}){3}|\[[\da-fA-F:.]+\]):(\d+)$/.exec(given)?.[1]
+  if (port !== undefined && isPort(port)) return given
+  problems.push({
+    where: 'NODEROLL_METRICS_ADDRESS',
+    what: `${given} is no address`,
+    fix: 'write IP:port, such as 0.0.0.0:9464',
+  })
+  return null
+}
+
+function bundleOf(env: Variables, problems: Problem[]): string | null {
+  const path = env.NODEROLL_WORKFLOW_BUNDLE
+  if (!path) return null
+  if (existsSync(path)) return path
+  problems.push({
+    where: 'NODEROLL_WORKFLOW_BUNDLE',
+    what: `names ${path}, which does not exist`,
+    fix: `make it with: noderoll worker --write-bundle ${path}`,
+  })
+  return null
+}
+
+function isPort(text: string): boolean {
+  return /^\d{1,5}$/.test(text) && Number(text) >= 1 && Number(text) <= 65_535
+}
+
+function said(name: string, value: string | number, variable: string, env: Variables) {
+  const described: Setting<string> & { name: string } = {
+    name,
+    value: String(value),
+    from: env[variable] ? variable : 'default',
+  }
+  return described
+}

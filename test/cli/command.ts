@@ -1,0 +1,122 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { waitUntil } from '../support/wait.js'
+
+const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
+// By its address: the command runs in a folder from which tsx cannot be found.
+const TSX = import.meta.resolve('tsx')
+
+export interface Ended {
+  readonly code: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** A folder of its own, in which commands run as if on a fresh machine: no settings but those that are given. */
+export class CommandBed {
+  readonly folder: string
+  readonly #env: Readonly<Record<string, string>>
+  readonly #running = new Set<CommandProcess>()
+
+  private constructor(folder: string, env: Readonly<Record<string, string>>) {
+    this.folder = folder
+    this.#env = env
+  }
+
+  static async open(env: Readonly<Record<string, string>> = {}): Promise<CommandBed> {
+    return new CommandBed(await mkdtemp(join(tmpdir(), 'noderoll-cli-')), env)
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#running].map((one) => one.kill()))
+    await rm(this.folder, { recursive: true, force: true })
+  }
+
+  /** The path of a new file in the folder. */
+  async file(name: string, content: string | object): Promise<string> {
+    const path = join(this.folder, name)
+    await writeFile(path, typeof content === 'string' ? content : JSON.stringify(content))
+    return path
+  }
+
+  /** Starts `noderoll …`. */
+  start(args: readonly string[], env: Readonly<Record<string, string>> = {}): CommandProcess {
+    return this.#spawn(process.execPath, ['--import', TSX, MAIN, ...args], env)
+  }
+
+  /** Runs `noderoll …` to its end. */
+  async run(args: readonly string[], env: Readonly<Record<string, string>> = {}, stdin = ''): Promise<Ended> {
+    const command = this.start(args, env)
+    command.write(stdin)
+    return command.ended
+  }
+
+  /** Runs another program to its end, in the same folder and with as few settings. */
+  async runProgram(program: string, args: readonly string[]): Promise<Ended> {
+    const command = this.#spawn(program, args, {})
+    command.write('')
+    return command.ended
+  }
+
+  #spawn(program: string, args: readonly string[], env: Readonly<Record<string, string>>): CommandProcess {
+    const { PATH = '' } = process.env
+    const child = spawn(program, args, {
+      cwd: this.folder,
+      env: { PATH, HOME: this.folder, USER: 'tester', ...this.#env, ...env },
+    })
+    const command = new CommandProcess(child)
+    this.#running.add(command)
+    void command.ended.then(() => this.#running.delete(command))
+    return command
+  }
+}
+
+export class CommandProcess {
+  readonly ended: Promise<Ended>
+  stdout = ''
+  stderr = ''
+  readonly #child: ChildProcess
+
+  constructor(child: ChildProcess) {
+    this.#child = child
+    child.stdout?.setEncoding('utf8').on('data', (text: string) => {
+      this.stdout += text
+    })
+    child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+      this.stderr += text
+    })
+    this.ended = once(child, 'close').then(([code]) => ({
+      code: code as number | null,
+      stdout: this.stdout,
+      stderr: this.stderr,
+    }))
+  }
+
+  get pid(): number {
+    return this.#child.pid ?? 0
+  }
+
+  write(text: string): void {
+    // A command that ended before it read everything is no mistake of the test.
+    this.#child.stdin?.on('error', () => undefined).end(text)
+  }
+
+  signal(name: NodeJS.Signals): void {
+    this.#child.kill(name)
+  }
+
+  async kill(): Promise<void> {
+    this.#child.kill('SIGKILL')
+    await this.ended
+  }
+
+  /** Waits until it has said something. */
+  async said(what: string | RegExp, stream: 'stdout' | 'stderr' = 'stdout'): Promise<void> {
+    const found = () => (typeof what === 'string' ? this[stream].includes(what) : what.test(this[stream]))
+    await waitUntil(() => found(), { for: `${what} on ${stream}; so far: ${this[stream]}` })
+  }
+}

@@ -1,0 +1,294 @@
+import { readFileSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
+import { type DrainFacts, daemonSetOf, podName, podVerdict } from '../../src/core/drain.js'
+import type { PodRecord } from '../../src/core/pods.js'
+import type { DrainPolicy } from '../../src/core/spec.js'
+import { podRecord, readPod } from '../../src/providers/kubernetes/pod-record.js'
+import { realObjects } from '../providers/kubernetes/real-objects.js'
+import { aPod } from '../support/builders.js'
+
+const STRICT: DrainPolicy = {
+  timeoutSeconds: 900,
+  gracePeriodSeconds: null,
+  barePods: 'refuse',
+  emptyDir: 'refuse',
+  parallelEvictions: 20,
+}
+const LENIENT: DrainPolicy = { ...STRICT, barePods: 'evict', emptyDir: 'delete' }
+const DAEMON_SET = { apiVersion: 'apps/v1', kind: 'DaemonSet', name: 'logs' }
+const FACTS: DrainFacts = { daemonSets: new Set(['shop/logs']) }
+
+function fixture<T>(path: string): T {
+  return JSON.parse(readFileSync(new URL(`../fixtures/${path}`, import.meta.url), 'utf8'))
+}
+
+describe('what a drain does with a pod', () => {
+  const finished = { phase: 'Succeeded' }
+  const terminating = { terminating: true, deletionAgeSeconds: 100 }
+  const daemon = { controller: DAEMON_SET }
+  const orphan = { controller: { ...DAEMON_SET, name: 'deleted' } }
+  const bare = { controller: null }
+
+  it.each<[string, Partial<PodRecord>, DrainPolicy, string]>([
+    ['CKS-16 a pod with a controller goes', {}, STRICT, 'evict: has a controller'],
+    [
+      'CKS-16 a pod that has no legal phase goes',
+      { phase: 'CrashLoopBackOff' },
+      STRICT,
+      'evict: has a controller',
+    ],
+    [
+      'CKS-16 a pod that is not ready goes',
+      { ready: false, phase: 'Pending' },
+      STRICT,
+      'evict: has a controller',
+    ],
+    ['CKS-16 a static pod stays', { mirror: true, ...bare }, STRICT, 'skip: static pod of the node'],
+    [
+      'CKS-16 a static pod that terminates is not waited for: the kubelet makes its mirror again',
+      { mirror: true, ...terminating },
+      STRICT,
+      'skip: static pod of the node',
+    ],
+    ['CKS-16 a pod of a DaemonSet stays', daemon, STRICT, 'skip: of DaemonSet shop/logs'],
+    [
+      'CKS-16 the same with an emptyDir stays',
+      { ...daemon, emptyDir: true },
+      STRICT,
+      'skip: of DaemonSet shop/logs',
+    ],
+    ['CKS-16 a finished pod of a DaemonSet goes', { ...daemon, ...finished }, STRICT, 'evict: is Succeeded'],
+    [
+      'CKS-16 a DaemonSet of the same name in another namespace is another one',
+      { ...daemon, namespace: 'other' },
+      STRICT,
+      'refuse: its DaemonSet other/logs does not exist',
+    ],
+    [
+      'CKS-16 a pod whose DaemonSet is gone is refused: nothing would bring it back',
+      orphan,
+      STRICT,
+      'refuse: its DaemonSet shop/deleted does not exist',
+    ],
+    ['B02 a terminating pod is waited for', terminating, STRICT, 'wait: is terminating'],
+    [
+      'B02 a terminating pod names the finalizers that hold it',
+      { ...terminating, finalizers: ['a/b', 'c/d'] },
+      STRICT,
+      'wait: is terminating, held by finalizer a/b, c/d',
+    ],
+    [
+      'B02 a terminating pod without a controller is waited for, not refused',
+      { ...terminating, ...bare },
+      STRICT,
+      'wait: is terminating',
+    ],
+    [
+      'B02 a terminating pod with an emptyDir is waited for, not refused',
+      { ...terminating, emptyDir: true },
+      STRICT,
+      'wait: is terminating',
+    ],
+    [
+      'B02 a finished pod that terminates is waited for, not evicted again',
+      { ...terminating, ...finished },
+      STRICT,
+      'wait: is terminating',
+    ],
+    [
+      'B02 a terminating pod of a DaemonSet delays nothing',
+      { ...terminating, ...daemon },
+      STRICT,
+      'skip: of DaemonSet shop/logs',
+    ],
+    [
+      'B02 a terminating pod whose DaemonSet is gone is waited for, not refused',
+      { ...terminating, ...orphan },
+      STRICT,
+      'wait: is terminating',
+    ],
+    [
+      'CKS-16 a finished pod goes, whatever it had',
+      { ...finished, ...bare, emptyDir: true },
+      STRICT,
+      'evict: is Succeeded',
+    ],
+    ['CKS-16 a failed pod goes', { phase: 'Failed', ...bare }, STRICT, 'evict: is Failed'],
+    [
+      'CKS-16 a pod without a controller is refused',
+      bare,
+      STRICT,
+      'refuse: has no controller: nothing would bring it back',
+    ],
+    [
+      'CKS-16 a pod without a controller goes if the spec says so',
+      bare,
+      LENIENT,
+      'evict: has no controller, and drain.barePods is evict',
+    ],
+    [
+      'CKS-16 data in an emptyDir is refused',
+      { emptyDir: true },
+      STRICT,
+      'refuse: keeps data in an emptyDir, and drain.emptyDir is refuse',
+    ],
+    [
+      'CKS-16 data in an emptyDir goes if the spec says so',
+      { emptyDir: true },
+      LENIENT,
+      'evict: has a controller',
+    ],
+    [
+      'CKS-16 emptyDir allowed does not allow bare pods',
+      { ...bare, emptyDir: true },
+      { ...STRICT, emptyDir: 'delete' },
+      'refuse: has no controller: nothing would bring it back',
+    ],
+  ])('%s', (_, pod, policy, expected) => {
+    const verdict = podVerdict(aPod(pod), policy, FACTS)
+
+    expect(`${verdict.kind}: ${verdict.why}`).toBe(expected)
+  })
+
+  it.each<[string, PodRecord['controller'], string | null]>([
+    ['of apps/v1', DAEMON_SET, 'shop/logs'],
+    ['of an API that no longer exists', { ...DAEMON_SET, apiVersion: 'extensions/v1beta1' }, null],
+    ['another kind', { ...DAEMON_SET, kind: 'ReplicaSet' }, null],
+    ['nobody', null, null],
+  ])('CKS-16 the DaemonSet of a pod is its owner: %s', (_, controller, expected) => {
+    expect(daemonSetOf(aPod({ controller }))).toBe(expected)
+  })
+
+  it('CKS-16 a pod is named with its namespace', () => {
+    expect(podName(aPod())).toBe('shop/web-1')
+  })
+})
+
+interface Row {
+  readonly id: string
+  readonly kind: string
+  readonly dialect?: string
+  readonly what: string
+  readonly pod: {
+    readonly controller: {
+      apiVersion: string
+      kind: string
+      name: string
+      controller: boolean
+      exists: boolean
+    } | null
+    readonly phase: string
+    readonly volumes?: readonly string[]
+    readonly annotations?: Readonly<Record<string, string>>
+    readonly labels?: Readonly<Record<string, string>>
+    readonly deletionAgeSeconds?: number
+  }
+  readonly options: { readonly force: boolean; readonly deleteEmptyDirData: boolean }
+  readonly expect: { readonly verdict: string }
+}
+
+const KUBECTL_ROWS = fixture<{ rows: Row[] }>('drain-verdicts.json').rows.filter(
+  (row) => row.kind === 'filter' && row.dialect === 'kubectl',
+)
+
+/** Rows on which noderoll differs from kubectl on purpose. */
+const WE_DIFFER: Record<string, { verdict: string; because: string }> = {
+  'KUBECTL-20': {
+    verdict: 'wait',
+    because: 'a pod that takes long to terminate still runs: the machine must not be stopped under it (B02)',
+  },
+  'KUBECTL-45': {
+    verdict: 'wait',
+    because: 'a pod that terminates is lost already: there is nothing left to protect by a refusal (B02)',
+  },
+  'KUBECTL-46': {
+    verdict: 'wait',
+    because: 'a pod that terminates was asked to go: a second eviction changes nothing (B02)',
+  },
+}
+
+/** Our word for what kubectl calls `error`. */
+function ours(verdict: string): string {
+  return verdict === 'error' ? 'refuse' : verdict
+}
+
+function policyOf(options: { force?: boolean; deleteEmptyDirData?: boolean }): DrainPolicy {
+  return {
+    ...STRICT,
+    barePods: options.force ? 'evict' : 'refuse',
+    emptyDir: options.deleteEmptyDirData ? 'delete' : 'refuse',
+  }
+}
+
+function verdictOf({ pod, options }: Row): string {
+  const { controller } = pod
+  const record = aPod({
+    controller: controller?.controller ? controller : null,
+    phase: pod.phase,
+    labels: pod.labels ?? {},
+    mirror: pod.annotations?.['kubernetes.io/config.mirror'] !== undefined,
+    emptyDir: pod.volumes?.some((volume) => volume.startsWith('emptyDir')) ?? false,
+    terminating: pod.deletionAgeSeconds !== undefined,
+    deletionAgeSeconds: pod.deletionAgeSeconds ?? null,
+  })
+  const daemonSets = new Set(controller?.exists ? [`shop/${controller.name}`] : [])
+  return podVerdict(record, policyOf(options), { daemonSets }).kind
+}
+
+describe('the verdicts of kubectl drain --ignore-daemonsets', () => {
+  const same = KUBECTL_ROWS.filter((row) => !(row.id in WE_DIFFER))
+
+  it.each(same.map((row): [string, Row] => [`${row.id} ${row.what}`, row]))('CKS-16 %s', (_, row) => {
+    expect(verdictOf(row)).toBe(ours(row.expect.verdict))
+  })
+
+  const others = Object.entries(WE_DIFFER).map(
+    ([id, { verdict, because }]) => [id, verdict, because] as const,
+  )
+
+  it.each(others)('B02 but not %s: %s, since %s', (id, verdict) => {
+    const row = KUBECTL_ROWS.find((one) => one.id === id)
+
+    expect(row && verdictOf(row)).toBe(verdict)
+    expect(row && ours(row.expect.verdict)).not.toBe(verdict)
+  })
+
+  it('CKS-16 no row is left out', () => {
+    expect([KUBECTL_ROWS.length, same.length]).toEqual([30, 27])
+  })
+})
+
+describe('the verdicts of kubectl drain on pods of real clusters', () => {
+  interface RealRow {
+    readonly file: string
+    readonly index: number
+    readonly name: string
+    readonly verdict: Readonly<Record<string, string>>
+  }
+  const oracle = fixture<{
+    options: Record<string, { force?: boolean; ignoreDaemonSets?: boolean; deleteEmptyDirData?: boolean }>
+    rows: RealRow[]
+  }>('real-objects/verdicts-kubectl.json')
+
+  const files = [...new Set(oracle.rows.map(({ file }) => file))]
+  const objects = new Map(files.map((file) => [file, realObjects(file)]))
+
+  function differing(option: string): string[] {
+    return oracle.rows.flatMap((row) => {
+      const item = objects.get(row.file)?.[row.index]
+      const pod = podRecord(readPod(item), Date.parse('2022-01-27T14:45:00Z'))
+      const daemonSet = daemonSetOf(pod)
+      const facts = { daemonSets: new Set(daemonSet === null ? [] : [daemonSet]) }
+      const said = podVerdict(pod, policyOf(oracle.options[option] ?? {}), facts).kind
+      const theirs = ours((row.verdict[option] ?? '').replace('+warning', ''))
+      return said === theirs ? [] : [`${row.name}: ${theirs}, we ${said}`]
+    })
+  }
+
+  it.each(['usual', 'force'])(
+    'CKS-16 are ours, with the options %s, but for one that terminates (B02)',
+    (option) => {
+      expect(differing(option)).toEqual(['sonobuoy-e2e-job-1d0e9c62fc114e08: evict, we wait'])
+    },
+  )
+})

@@ -1,0 +1,363 @@
+import { describe, expect, it } from 'vitest'
+import type { Batch } from '../../src/core/batch.js'
+import type { Health, Member, NodeRecord } from '../../src/core/model.js'
+import { holdups, type PreflightFacts, quorumHoldups } from '../../src/core/preflight.js'
+import {
+  aBatch,
+  aBatchNode,
+  aControl,
+  aNode,
+  anEtcd,
+  aVoter,
+  aWorker,
+  CORDONED_BY_US,
+  etcdOf,
+  several,
+} from '../support/builders.js'
+
+const OK: Health = { kind: 'ok' }
+const [one, two, three] = [aWorker('w-1'), aWorker('w-2'), aWorker('w-3')]
+
+function facts(members: readonly Member[], overrides: Partial<PreflightFacts> = {}): PreflightFacts {
+  return { members, outsiders: [], etcd: null, etcdReady: null, apiServers: {}, ...overrides }
+}
+
+function preflight(
+  batch: Batch,
+  found: PreflightFacts,
+  options: { tolerateUnready?: number; leave?: readonly string[] } = {},
+): string[] {
+  return holdups(batch, found, { tolerateUnready: 0, startStopped: true, leave: [], ...options })
+}
+
+describe('every other machine runs and every other node is ready', () => {
+  it.each<[string, Member, string[]]>([
+    ['all is well', two, []],
+    [
+      'a machine is stopped',
+      aWorker('w-2', { machine: { power: 'stopped' } }),
+      ['machine of w-2 is stopped'],
+    ],
+    [
+      'a machine is of unknown power',
+      aWorker('w-2', { machine: { power: 'unknown' } }),
+      ['machine of w-2 is unknown'],
+    ],
+    [
+      'an operation is in progress',
+      aWorker('w-2', { machine: { operation: 'resize' } }),
+      ['machine of w-2: resize in progress'],
+    ],
+    ['a node is not ready', aWorker('w-2', { node: { ready: 'notReady' } }), ['node w-2 is not ready']],
+    [
+      'readiness is unknown, which is not ready',
+      aWorker('w-2', { node: { ready: 'unknown' } }),
+      ['node w-2 is of unknown readiness'],
+    ],
+    ['a running machine has no Node', aWorker('w-2', { node: null }), ['machine w-2 has no Node']],
+    ['a node somebody cordoned is ready all the same', aWorker('w-2', { node: { unschedulable: true } }), []],
+    ['an external etcd machine needs no Node', anEtcd('e-1'), []],
+    [
+      'an external etcd machine is stopped',
+      anEtcd('e-1', { machine: { power: 'stopped' } }),
+      ['machine of e-1 is stopped'],
+    ],
+  ])('CKS-12 %s', (_, other, expected) => {
+    expect(preflight(aBatch([one]), facts([one, other, three]))).toEqual(expected)
+  })
+
+  it('CKS-12 the nodes of the batch may be in any state', () => {
+    const members = [
+      aWorker('w-1', { node: { ready: 'notReady' } }),
+      aWorker('w-2', { machine: { power: 'stopped' } }),
+    ]
+
+    expect(preflight(aBatch(members), facts([...members, three]))).toEqual([])
+  })
+
+  it('CKS-12 everything in the way is named', () => {
+    const others = [
+      aControl('cp-1', { node: { ready: 'notReady' } }),
+      aWorker('w-2', { machine: { power: 'stopped' } }),
+    ]
+
+    expect(preflight(aBatch([one]), facts([one, ...others]))).toEqual([
+      'node cp-1 is not ready',
+      'machine of w-2 is stopped',
+    ])
+  })
+
+  it('CKS-11 nodes that are left alone hold nobody up', () => {
+    const others = [
+      aWorker('w-2', { machine: { power: 'stopped' } }),
+      aWorker('w-3', { node: { ready: 'notReady' } }),
+    ]
+
+    expect(preflight(aBatch([one]), facts([one, ...others]), { leave: ['w-2', 'w-3'] })).toEqual([])
+  })
+
+  it.each<[string, Partial<NodeRecord>, string[]]>([
+    [
+      'a control node in no pool counts',
+      { controlPlane: true, ready: 'notReady' },
+      ['control node o-1 is not ready'],
+    ],
+    [
+      'a control node in no pool of unknown readiness counts',
+      { controlPlane: true, ready: 'unknown' },
+      ['control node o-1 is of unknown readiness'],
+    ],
+    ['a healthy control node in no pool is no obstacle', { controlPlane: true }, []],
+    ['another node in no pool is no obstacle', { ready: 'notReady' }, []],
+  ])('CKS-00 %s', (_, node, expected) => {
+    expect(preflight(aBatch([one]), facts([one], { outsiders: [aNode('o-1', node)] }))).toEqual(expected)
+  })
+})
+
+describe('workers that may be not ready', () => {
+  const unready = (name: string) => aWorker(name, { node: { ready: 'notReady' } })
+
+  it.each<[string, Member[], number, string[]]>([
+    ['none by default', [unready('w-2')], 0, ['node w-2 is not ready']],
+    ['as many as tolerated', [unready('w-2'), unready('w-3')], 2, []],
+    [
+      'one more than tolerated: all are named',
+      [unready('w-2'), unready('w-3')],
+      1,
+      ['node w-2 is not ready', 'node w-3 is not ready'],
+    ],
+    [
+      'control nodes are never tolerated',
+      [aControl('cp-1', { node: { ready: 'notReady' } })],
+      5,
+      ['node cp-1 is not ready'],
+    ],
+    [
+      'a control node does not use up what workers may',
+      [aControl('cp-1', { node: { ready: 'notReady' } }), unready('w-2')],
+      1,
+      ['node cp-1 is not ready'],
+    ],
+  ])('CKS-12 %s', (_, others, tolerateUnready, expected) => {
+    expect(preflight(aBatch([one]), facts([one, ...others]), { tolerateUnready })).toEqual(expected)
+  })
+})
+
+describe('preflight of a recovery batch', () => {
+  const down = aWorker('w-1', { machine: { power: 'stopped' } })
+  const marked = { marks: CORDONED_BY_US }
+
+  it.each<[string, Member, string[]]>([
+    ['another stopped machine', aWorker('w-2', { machine: { power: 'stopped' } }), []],
+    ['a stopped machine of another type', aControl('cp-1', { machine: { power: 'stopped' } }), []],
+    ['another marked node that is not ready', aWorker('w-2', { node: { ready: 'notReady', ...marked } }), []],
+    [
+      'an unmarked node that is not ready still holds it up',
+      aWorker('w-2', { node: { ready: 'notReady' } }),
+      ['node w-2 is not ready'],
+    ],
+  ])('CKS-11 %s', (_, other, expected) => {
+    expect(preflight(aBatch([down], 'start'), facts([down, other]))).toEqual(expected)
+  })
+
+  it('CKS-11 a marked node that is not ready holds up an ordinary batch', () => {
+    const other = aWorker('w-2', { node: { ready: 'notReady', ...marked } })
+
+    expect(preflight(aBatch([one]), facts([one, other]))).toEqual(['node w-2 is not ready'])
+  })
+
+  it('CKS-11 starting a stopped etcd member needs no quorum, no etcd and no API server', () => {
+    const members = [
+      anEtcd('e-1', { machine: { power: 'stopped' } }),
+      anEtcd('e-2', { machine: { power: 'stopped' } }),
+      anEtcd('e-3'),
+    ]
+    const found = facts(members, {
+      etcd: { kind: 'unknown', why: 'no leader' },
+      etcdReady: { kind: 'notOk', why: 'no leader' },
+    })
+
+    expect(preflight(aBatch(members.slice(0, 1), 'start'), found)).toEqual([])
+  })
+
+  it('CKS-11 giving back a control node that came back needs no quorum', () => {
+    const [first, ...others] = several(3, aControl, 'cp') as [Member, ...Member[]]
+    const found = facts([first, ...others], { etcd: { kind: 'unknown', why: 'timed out' } })
+
+    expect(preflight(aBatch([first], 'return'), found)).toEqual([])
+  })
+
+  it('CKS-13 a marked control node that is to be stopped needs quorum all the same', () => {
+    const [first, ...others] = several(3, aControl, 'cp') as [Member, ...Member[]]
+    const found = facts([first, ...others], {
+      etcd: etcdOf(['cp-1', 'cp-2', aVoter('cp-3', { health: 'unhealthy' })]),
+      etcdReady: OK,
+      apiServers: { 'cp-2': OK },
+    })
+
+    expect(preflight(aBatch([first], 'roll', true), found)).toEqual([
+      'etcd would keep 1 healthy voters of 3, needs 2 (cp-3 is unhealthy)',
+    ])
+  })
+})
+
+describe('before a control or etcd node is stopped', () => {
+  const controls = several(3, aControl, 'cp')
+  const etcds = several(3, anEtcd, 'e')
+  const [cp1] = controls as [Member]
+  const [e1] = etcds as [Member]
+  const stackedWell: Partial<PreflightFacts> = {
+    etcd: etcdOf(['cp-1', 'cp-2', 'cp-3']),
+    etcdReady: OK,
+    apiServers: { 'cp-2': OK, 'cp-3': OK },
+  }
+  const externalWell: Partial<PreflightFacts> = { ...stackedWell, etcd: etcdOf(['e-1', 'e-2', 'e-3']) }
+  const NOT_READY: Health = { kind: 'notOk', why: '503' }
+  const SILENT: Health = { kind: 'unknown', why: 'timed out' }
+
+  it.each<[string, Member, Member[], Partial<PreflightFacts>, string[]]>([
+    ['CKS-13 stacked, all well', cp1, controls, stackedWell, []],
+    [
+      'B07 a stacked, another member is down',
+      cp1,
+      controls,
+      { ...stackedWell, etcd: etcdOf(['cp-1', 'cp-2', aVoter('cp-3', { health: 'unknown' })]) },
+      ['etcd would keep 1 healthy voters of 3, needs 2 (cp-3 is unreachable)'],
+    ],
+    [
+      'B07 c stacked, the member of the node itself is down',
+      cp1,
+      controls,
+      { ...stackedWell, etcd: etcdOf([aVoter('cp-1', { health: 'unknown' }), 'cp-2', 'cp-3']) },
+      [],
+    ],
+    [
+      'CKS-13 stacked, a voter lags',
+      cp1,
+      controls,
+      { ...stackedWell, etcd: etcdOf(['cp-1', 'cp-2', aVoter('cp-3', { caughtUp: false })]) },
+      ['etcd would keep 1 healthy voters of 3, needs 2 (cp-3 lags behind)'],
+    ],
+    [
+      'CKS-13 stacked, etcd cannot be asked',
+      cp1,
+      controls,
+      { ...stackedWell, etcd: { kind: 'unknown', why: 'timed out' } },
+      ['etcd membership is unknown: timed out'],
+    ],
+    [
+      'CKS-13 stacked, nobody asked etcd',
+      cp1,
+      controls,
+      { ...stackedWell, etcd: null },
+      ['etcd membership was not asked for'],
+    ],
+    [
+      'CKS-13 quorum alone is not enough: /readyz/etcd says no',
+      cp1,
+      controls,
+      { ...stackedWell, etcdReady: NOT_READY },
+      ['etcd readiness (/readyz/etcd) is notOk: 503'],
+    ],
+    [
+      'CKS-13 /readyz/etcd is a further condition, never a substitute',
+      cp1,
+      controls,
+      { ...stackedWell, etcd: etcdOf(['cp-1', 'cp-2', aVoter('cp-3', { learner: true })]) },
+      ['etcd would keep 1 healthy voters of 3, needs 2 (cp-3 is a learner)'],
+    ],
+    [
+      'CKS-13 /readyz/etcd does not answer',
+      cp1,
+      controls,
+      { ...stackedWell, etcdReady: SILENT },
+      ['etcd readiness (/readyz/etcd) is unknown: timed out'],
+    ],
+    [
+      'CKS-13 stacked, no other API server answers',
+      cp1,
+      controls,
+      { ...stackedWell, apiServers: { 'cp-1': OK, 'cp-2': NOT_READY, 'cp-3': SILENT } },
+      ['no other control node serves the API (cp-2: 503; cp-3: timed out)'],
+    ],
+    ['CKS-13 external etcd, a control node, all well', cp1, [...controls, ...etcds], externalWell, []],
+    [
+      'CKS-13 external etcd: the control node waits for another API server, not for a quorum it is no part of',
+      cp1,
+      [...controls, ...etcds],
+      {
+        ...externalWell,
+        etcd: etcdOf(['e-1', 'e-2', aVoter('e-3', { health: 'unhealthy' })]),
+        apiServers: { 'cp-2': NOT_READY, 'cp-3': OK },
+      },
+      [],
+    ],
+    [
+      'CKS-13 external etcd, no other control node serves the API',
+      cp1,
+      [...controls, ...etcds],
+      { ...externalWell, apiServers: {} },
+      ['no other control node serves the API'],
+    ],
+    ['CKS-13 an external etcd machine, all well', e1, [...controls, ...etcds], externalWell, []],
+    [
+      'CKS-13 an external etcd machine, another member is down',
+      e1,
+      [...controls, ...etcds],
+      { ...externalWell, etcd: etcdOf(['e-1', 'e-2', aVoter('e-3', { health: 'unhealthy' })]) },
+      ['etcd would keep 1 healthy voters of 3, needs 2 (e-3 is unhealthy)'],
+    ],
+    [
+      'CKS-13 an external etcd machine needs no other API server',
+      e1,
+      [...controls, ...etcds],
+      { ...externalWell, apiServers: {} },
+      [],
+    ],
+    [
+      'CKS-00 a control node in no pool is an expected voter',
+      cp1,
+      controls.slice(0, 2),
+      {
+        etcd: etcdOf(['cp-1', 'cp-2', aVoter('o-1', { health: 'unhealthy' })]),
+        etcdReady: OK,
+        apiServers: { 'cp-2': OK },
+        outsiders: [aNode('o-1', { controlPlane: true })],
+      },
+      ['etcd would keep 1 healthy voters of 3, needs 2 (o-1 is unhealthy)'],
+    ],
+  ])('%s', (_, rolled, members, found, expected) => {
+    expect(preflight(aBatch([rolled]), facts(members, found))).toEqual(expected)
+  })
+
+  it('B07 b all of etcd is healthy, but one of its members has no Node: refused, and named', () => {
+    const found = facts(controls.slice(0, 2), stackedWell)
+
+    expect(preflight(aBatch([cp1]), found).join(' ')).toContain('cp-3')
+  })
+
+  it('CKS-13 readiness that nobody asked for is not readiness', () => {
+    const found = facts(controls, { ...stackedWell, etcdReady: null })
+
+    expect(preflight(aBatch([cp1]), found).join(' ')).toContain('/readyz/etcd')
+  })
+
+  it('CKS-13 the look right before the stop asks for the same, for the node alone', () => {
+    const found = facts(controls, {
+      ...stackedWell,
+      etcd: etcdOf(['cp-1', 'cp-2', aVoter('cp-3', { health: 'unknown' })]),
+      etcdReady: NOT_READY,
+      apiServers: {},
+    })
+
+    expect(quorumHoldups([aBatchNode(cp1)], found)).toEqual([
+      'etcd would keep 1 healthy voters of 3, needs 2 (cp-3 is unreachable)',
+      'etcd readiness (/readyz/etcd) is notOk: 503',
+      'no other control node serves the API',
+    ])
+  })
+
+  it('CKS-13 workers need none of it', () => {
+    expect(quorumHoldups([aBatchNode(one)], facts([one, ...controls]))).toEqual([])
+  })
+})

@@ -1,0 +1,76 @@
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { EMPTY_RECORD } from '../../../src/core/record.js'
+import type { AuditRecord } from '../../support/audit.js'
+import { waitUntil } from '../../support/wait.js'
+import { addNode, addPod, Bed, patient, rbacDocuments } from './bed.js'
+
+let bed: Bed
+
+beforeAll(async () => {
+  bed = await Bed.start()
+})
+
+afterAll(async () => {
+  await bed?.stop()
+})
+
+/** `get namespaces`, or `get /readyz`. */
+async function granted(): Promise<string[]> {
+  const rules = (await rbacDocuments()).flatMap((document) => document.rules ?? [])
+  const rights = rules.flatMap(({ verbs, resources = [], nonResourceURLs = [] }) =>
+    verbs.flatMap((verb: string) =>
+      [...resources, ...nonResourceURLs].map((what: string) => `${verb} ${what}`),
+    ),
+  )
+  return [...new Set<string>(rights)].sort()
+}
+
+function used({ verb, resource, subresource, uri }: AuditRecord): string {
+  return `${verb} ${resource === '' ? uri : [resource, subresource].filter(Boolean).join('/')}`
+}
+
+it('deploy/rbac.yaml gives what noderoll asks for, and nothing else', async () => {
+  const { cluster, records } = await bed.open({})
+  await addNode(bed.admin, 'w-1')
+  await addPod(bed.admin, 'web', 'w-1')
+  const start = await bed.controlPlane.audit.mark()
+
+  await cluster.identity(patient())
+  const [node] = await cluster.nodes(patient())
+  const [pod] = await cluster.podsOn('w-1', patient())
+  if (node === undefined || pod === undefined) throw new Error('the cluster is empty')
+  let calls = 0
+  const watches = [cluster.watchNodes(() => calls++, null), cluster.watchPodsOn('w-1', () => calls++)]
+  await waitUntil(() => calls === 2, { for: 'the watches to begin' })
+  await cluster.node('w-1', patient())
+  await cluster.nodeEvent(node, 'Normal', 'Tried', 'only a test')
+  await cluster.daemonSetExists('default', 'agent', patient())
+  await cluster.budgets('default', patient())
+  await cluster.etcdReady(patient())
+  await waitUntil(
+    async () => {
+      const now = await cluster.node('w-1', patient())
+      return await cluster.patchNode('w-1', now?.resourceVersion ?? '', { unschedulable: true }, patient())
+    },
+    { for: 'a patch that no controller was faster than' },
+  )
+  await cluster.evict(pod, 0, patient())
+  const { version } = await records.write(EMPTY_RECORD, null, patient())
+  await records.write({ ...EMPTY_RECORD, state: 'Running' }, version, patient())
+  const lease = await records.writeLease({ holder: null, since: null }, null, patient())
+  await records.writeLease({ holder: 'x', since: null }, lease.version, patient())
+  await waitUntil(() => calls > 3, { for: 'both watches to have told something' })
+  for (const watch of watches) watch.close()
+
+  const asked = await waitUntil(
+    async () => {
+      await bed.controlPlane.audit.settled()
+      const seen = await bed.controlPlane.audit.since(start, { user: 'noderoll' })
+      return seen.filter(({ verb }) => verb === 'watch').length === 2 && seen
+    },
+    { for: 'the watches in the audit log' },
+  )
+  expect(asked.filter(({ code }) => code === 403)).toEqual([])
+  // Asked only after a "forbidden", which nobody gets here.
+  expect([...new Set([...asked.map(used), 'get /readyz'])].sort()).toEqual(await granted())
+})

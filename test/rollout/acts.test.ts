@@ -1,0 +1,335 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { MARK_KEYS } from '../../src/core/marks.js'
+import type { FailureMark } from '../../src/core/model.js'
+import type { Fault } from '../../src/simulation/faults.js'
+import { eventsOn, expectAsFound, found, isCordoned, isReady, nodeWrites } from '../support/batch-nodes.js'
+import { marksOf, RolloutBed } from '../support/rollout-bed.js'
+
+const CHANGE = { offering: 'large', rootDiskGiB: 80, affinityGroups: ['spread-b'] }
+const ACTS = ['stop', 'setOffering', 'growRootDisk', 'setAffinityGroups', 'start']
+
+describe('acts on machines that go wrong', () => {
+  let bed: RolloutBed
+
+  beforeAll(async () => {
+    bed = await RolloutBed.open()
+  })
+  afterEach(() => bed.clean())
+  afterAll(() => bed.close())
+
+  function faults(list: readonly Omit<Fault, 'machine'>[]): void {
+    for (const fault of list) bed.cluster.cloud.faults.add({ machine: 'w-1', ...fault })
+  }
+
+  /** Always, whatever the size. */
+  const NO_ROOM: Omit<Fault, 'machine'> = { call: 'start', effect: { kind: 'capacity' }, count: null }
+
+  async function failureMark(name: string): Promise<FailureMark> {
+    const { metadata } = await bed.node(name)
+    return JSON.parse(metadata.annotations?.[MARK_KEYS.failure] ?? '{}')
+  }
+
+  const refused = { kind: 'status', status: 403, code: 'Forbidden', message: 'missing permission' } as const
+
+  it.each<{ situation: string; faults: Omit<Fault, 'machine'>[]; at: string; type: string; reason: RegExp }>([
+    {
+      situation: 'there is no room for the new size',
+      faults: [{ call: 'start', offering: 'large', effect: { kind: 'capacity' }, count: null }],
+      at: 'start',
+      type: 'CapacityUnavailable',
+      reason: /start of w-1: no room for large here and now/,
+    },
+    {
+      situation: 'the provider will not even set the new size for lack of room',
+      faults: [{ call: 'setOffering', offering: 'large', effect: { kind: 'capacity' }, count: null }],
+      at: 'start',
+      type: 'CapacityUnavailable',
+      reason: /offering large of w-1: no room/,
+    },
+    {
+      situation: 'the start is refused',
+      faults: [{ call: 'start', effect: refused, count: 1 }],
+      at: 'start',
+      type: 'MachineFailed',
+      reason: /start of w-1: .*403 Forbidden: missing permission/,
+    },
+    {
+      situation: 'the start fails twice',
+      faults: [{ call: 'start', effect: { kind: 'operationFails', message: 'host is gone' }, count: 2 }],
+      at: 'start',
+      type: 'MachineFailed',
+      reason: /start of w-1 was accepted 2 times, and machine of w-1 is stopped: host is gone/,
+    },
+    {
+      situation: 'the start is reported done twice without effect',
+      faults: [{ call: 'start', effect: { kind: 'noEffect' }, count: 2 }],
+      at: 'start',
+      type: 'MachineFailed',
+      reason: /start of w-1 was accepted 2 times, and machine of w-1 is stopped/,
+    },
+    {
+      situation: 'the new size is refused',
+      faults: [{ call: 'setOffering', effect: refused, count: 1 }],
+      at: 'resize',
+      type: 'MachineFailed',
+      reason: /resize of w-1: .*403 Forbidden/,
+    },
+    {
+      situation: 'the disk is refused',
+      faults: [{ call: 'growRootDisk', effect: refused, count: null }],
+      at: 'resize',
+      type: 'MachineFailed',
+      reason: /resize of w-1: .*403 Forbidden/,
+    },
+    {
+      situation: 'the disk does not grow',
+      faults: [{ call: 'growRootDisk', effect: { kind: 'noEffect' }, count: null }],
+      at: 'resize',
+      type: 'MachineFailed',
+      reason: /root disk 80 GiB of w-1 was accepted 2 times/,
+    },
+    {
+      situation: 'the affinity groups cannot be set',
+      faults: [
+        { call: 'setAffinityGroups', effect: { kind: 'operationFails', message: 'group is full' }, count: 2 },
+      ],
+      at: 'resize',
+      type: 'MachineFailed',
+      reason: /affinity groups spread-b of w-1 was accepted 2 times, .*: group is full/,
+    },
+  ])(
+    'K2 starts the machine with what it had and gives the node back when $situation; the result is failed',
+    async ({ faults: scripted, at, type, reason }) => {
+      await bed.startCluster({ workers: 3, machine: { offering: 'small', affinityGroups: ['spread-a'] } })
+      const bootBefore = (await bed.node('w-1')).status.nodeInfo.bootID
+      faults(scripted)
+      const position = await bed.kube.audit.mark()
+      await bed.startWorker()
+
+      const end = await bed.roll({ pools: { worker: CHANGE } })
+
+      expect(end).toMatchObject({
+        kind: 'failed',
+        type,
+        result: {
+          done: { count: 0 },
+          failed: [{ node: 'w-1', step: at, type, reason: expect.stringMatching(reason) }],
+          leftCordoned: [],
+          state: 'Running',
+          lastError: expect.stringContaining('its machine runs with the settings it had'),
+        },
+      })
+      const machine = bed.cluster.cloud.machine('w-1')
+      expect(machine).toMatchObject({ power: 'running', offering: 'small', placement: ['spread-a'] })
+      const node = await bed.node('w-1')
+      expect(isReady(node)).toBe(true)
+      expect(node.status.nodeInfo.bootID).not.toBe(bootBefore)
+      expect(marksOf(node)).toEqual([])
+      expect(isCordoned(node)).toBe(false)
+      expect(bed.acts(false).filter((act) => !act.endsWith(' w-1'))).toEqual([])
+      for (const other of ['w-2', 'w-3']) expect(await nodeWrites(bed, position, other)).toEqual([])
+    },
+  )
+
+  it('CKS-01 tries the offerings of a list in order until one has room', async () => {
+    await bed.startCluster({ workers: 1 })
+    faults([{ call: 'start', offering: 'large', effect: { kind: 'capacity' }, count: null }])
+    await bed.startWorker()
+
+    const end = await bed.roll({ pools: { worker: { offering: ['large', 'huge'] } } })
+
+    expect(end).toMatchObject({ kind: 'completed', result: { done: { names: ['w-1'] }, state: 'Running' } })
+    expect(bed.acts(false)).toEqual([
+      ...['stop w-1', 'setOffering w-1', 'start w-1'],
+      ...['setOffering w-1', 'start w-1'],
+    ])
+    expect(bed.cluster.cloud.machine('w-1').offering).toBe('huge')
+  })
+
+  it('K2, CKS-01 goes back to the old size when no offering of the list has room', async () => {
+    await bed.startCluster({ workers: 2 })
+    for (const offering of ['large', 'huge']) {
+      faults([{ call: 'start', offering, effect: { kind: 'capacity' }, count: null }])
+    }
+    await bed.startWorker()
+
+    const end = await bed.roll({ pools: { worker: { offering: ['large', 'huge'] } } })
+
+    expect(end).toMatchObject({
+      kind: 'failed',
+      type: 'CapacityUnavailable',
+      message: expect.stringMatching(/no room for large.*no room for huge/),
+    })
+    expect(bed.cluster.cloud.machine('w-1')).toMatchObject({ power: 'running', offering: 'small' })
+    expect(marksOf(await bed.node('w-1'))).toEqual([])
+    expect(isCordoned(await bed.node('w-1'))).toBe(false)
+  })
+
+  it('K2 leaves one failure mark naming step, reason and machine when not even the old size can be started', async () => {
+    await bed.startCluster({ workers: 3 })
+    faults([NO_ROOM])
+    const position = await bed.kube.audit.mark()
+    await bed.startWorker()
+
+    const end = await bed.roll({ pools: { worker: { offering: 'large' } } })
+
+    expect(end).toMatchObject({
+      kind: 'failed',
+      type: 'CapacityUnavailable',
+      message: expect.stringContaining(
+        'the node stays cordoned with a failure mark, its machine is stopped, offering small, root disk 50 GiB',
+      ),
+      result: {
+        failed: [{ node: 'w-1', step: 'start' }],
+        leftCordoned: [{ name: 'w-1', why: expect.stringMatching(/^failed in start: .*no room for large/) }],
+        state: 'Alert',
+      },
+    })
+    expect(await failureMark('w-1')).toEqual({
+      step: 'start',
+      reason: expect.stringContaining('no room for large here and now'),
+      machine: 'stopped, offering small, root disk 50 GiB',
+      at: expect.any(String),
+      rollout: expect.stringContaining('/cluster-rollout/prod/'),
+    })
+    expect(isCordoned(await bed.node('w-1'))).toBe(true)
+    expect((await eventsOn(bed, 'w-1')).filter((reason) => reason === 'NoderollFailed')).toHaveLength(1)
+    for (const other of ['w-2', 'w-3']) expect(await nodeWrites(bed, position, other)).toEqual([])
+    expect(await bed.leaseHolder()).toBeNull()
+  })
+
+  it.each([
+    { call: 'stop', at: 'stop', said: /^stopping, offering small, .*stop \(op-\d+\) in progress$/ },
+    { call: 'start', at: 'start', said: /^starting, offering large, .*start \(op-\d+\) in progress$/ },
+  ] as const)(
+    'K2 says what it waited for when a $call never ends, and does nothing more',
+    async ({ call, at, said }) => {
+      await bed.startCluster({ workers: 2 })
+      faults([{ call, effect: { kind: 'operationNeverEnds' }, count: 1 }])
+      await bed.startWorker()
+
+      const end = await bed.roll({ pools: { worker: { offering: 'large' } }, machineTimeout: '2s' })
+
+      expect(end).toMatchObject({
+        kind: 'failed',
+        type: 'OutcomeUnknown',
+        result: {
+          failed: [
+            {
+              node: 'w-1',
+              step: at,
+              reason: expect.stringContaining(`${call} of w-1 is under way at the provider`),
+            },
+          ],
+          state: 'Alert',
+        },
+      })
+      expect(await failureMark('w-1')).toMatchObject({ step: at, machine: expect.stringMatching(said) })
+      expect(bed.acts(false).filter((act) => act === `${call} w-1`)).toHaveLength(1)
+      expect(isCordoned(await bed.node('w-1'))).toBe(true)
+    },
+  )
+
+  it('K2 leaves a failure mark when a stop is accepted twice and comes to nothing', async () => {
+    await bed.startCluster({ workers: 2 })
+    faults([
+      { call: 'stop', effect: { kind: 'operationFails', message: 'guest does not react' }, count: null },
+    ])
+    await bed.startWorker()
+
+    const end = await bed.roll({ pools: { worker: { offering: 'large' } } })
+
+    expect(end).toMatchObject({
+      kind: 'failed',
+      type: 'MachineFailed',
+      message: expect.stringContaining('guest does not react'),
+    })
+    expect(bed.acts(false)).toEqual(['stop w-1', 'stop w-1'])
+    expect(await failureMark('w-1')).toMatchObject({
+      step: 'stop',
+      machine: 'running, offering small, root disk 50 GiB',
+    })
+    expect(isCordoned(await bed.node('w-1'))).toBe(true)
+  })
+
+  it('K1 puts the node back when its stop is refused: nothing has happened to it', async () => {
+    await bed.startCluster({ workers: 2 })
+    const before = await found(bed)
+    faults([{ call: 'stop', effect: refused, count: null }])
+    await bed.startWorker()
+
+    const end = await bed.roll({ pools: { worker: { offering: 'large' } } })
+
+    expect(end).toMatchObject({
+      kind: 'failed',
+      type: 'MachineFailed',
+      message: expect.stringMatching(/stop of w-1: .*403 Forbidden: missing permission.*put back as found/),
+      result: { failed: [{ node: 'w-1', step: 'stop' }], leftCordoned: [], state: 'Running' },
+    })
+    expect(bed.acts(false)).toEqual(['stop w-1'])
+    await expectAsFound(bed, before)
+  })
+
+  it.each<{ situation: string; effect: Fault['effect'] }>([
+    { situation: 'its answer is lost', effect: { kind: 'answerLost' } },
+    { situation: 'its operation is forgotten', effect: { kind: 'operationForgotten' } },
+    { situation: 'it takes effect later', effect: { kind: 'delay', ms: 300 } },
+    { situation: 'the provider fails once', effect: { kind: 'status', status: 500 } },
+    { situation: 'the provider throttles', effect: { kind: 'status', status: 429, retryAfterSeconds: 1 } },
+    {
+      situation: 'the machine is busy',
+      effect: { kind: 'status', status: 409, code: 'OperationInProgress' },
+    },
+  ])(
+    'CKS-17 does each act exactly once with effect, and in order, though at each call $situation',
+    async ({ effect }) => {
+      await bed.startCluster({ workers: 1 })
+      for (const call of ACTS) faults([{ call: call as 'stop', effect, count: 1 }])
+      await bed.startWorker()
+
+      const end = await bed.roll({ pools: { worker: CHANGE } })
+
+      expect(end).toMatchObject({ kind: 'completed', result: { done: { names: ['w-1'] }, state: 'Running' } })
+      expect(bed.acts()).toEqual(ACTS.map((act) => `${act} w-1`))
+      expect(marksOf(await bed.node('w-1'))).toEqual([])
+    },
+  )
+
+  it('K2, K3 finishes the other nodes of a batch when one fails, and begins no further one', async () => {
+    await bed.startCluster({ workers: 4 })
+    faults([NO_ROOM])
+    bed.cluster.cloud.state.delays.startMs = 300
+    const position = await bed.kube.audit.mark()
+    await bed.startWorker()
+
+    const end = await bed.roll({ pools: { worker: { offering: 'large', maxUnavailable: 2 } } })
+
+    expect(end).toMatchObject({
+      kind: 'failed',
+      result: { done: { names: ['w-2'] }, failed: [{ node: 'w-1' }], state: 'Alert' },
+    })
+    expect(bed.cluster.cloud.machine('w-2')).toMatchObject({ power: 'running', offering: 'large' })
+    expect(marksOf(await bed.node('w-2'))).toEqual([])
+    expect(isCordoned(await bed.node('w-2'))).toBe(false)
+    expect(isCordoned(await bed.node('w-1'))).toBe(true)
+    for (const other of ['w-3', 'w-4']) expect(await nodeWrites(bed, position, other)).toEqual([])
+  })
+
+  it('K2 tells what became of an etcd machine, which has no Node to mark', async () => {
+    await bed.startCluster({ etcd: 3, workers: 0, control: 1 })
+    bed.cluster.cloud.faults.add({ ...NO_ROOM, machine: 'e-1' })
+    await bed.startWorker()
+
+    const end = await bed.roll({
+      pools: { etcd: { select: { machines: ['e-1', 'e-2', 'e-3'] }, offering: 'large' }, control: {} },
+    })
+
+    expect(end).toMatchObject({
+      kind: 'failed',
+      type: 'CapacityUnavailable',
+      message: expect.stringContaining('its machine is stopped, offering small, root disk 50 GiB'),
+      result: { failed: [{ node: 'e-1', step: 'start' }], state: 'Alert' },
+    })
+    expect(bed.acts(false).filter((act) => !act.endsWith(' e-1'))).toEqual([])
+  })
+})

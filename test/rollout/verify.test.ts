@@ -1,0 +1,354 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { MARK_KEYS } from '../../src/core/marks.js'
+import {
+  cordon,
+  eventsOn,
+  isCordoned,
+  isReady,
+  NodeWatch,
+  nodeWrites,
+  patchNode,
+} from '../support/batch-nodes.js'
+import { addBudget, evictions, runWorkload } from '../support/batch-pods.js'
+import { marksOf, type Node, RolloutBed } from '../support/rollout-bed.js'
+import { waitUntil } from '../support/wait.js'
+
+describe('the verify of a node', () => {
+  let bed: RolloutBed
+
+  beforeAll(async () => {
+    bed = await RolloutBed.open()
+  })
+  afterEach(() => bed.clean())
+  afterAll(() => bed.close())
+
+  const TO_LARGE = { pools: { worker: { offering: 'large' } } }
+  const IMPATIENT = { ...TO_LARGE, verify: { timeout: '2s', settle: 0 } }
+
+  async function bootIdOf(name: string): Promise<string> {
+    return (await bed.node(name)).status.nodeInfo.bootID
+  }
+
+  /** Is the node open for pods although its restart is not proven? */
+  function openTooEarly(node: Node, bootBefore: string): boolean {
+    const restarted = isReady(node) && node.status.nodeInfo.bootID !== bootBefore
+    return !isCordoned(node) && !restarted
+  }
+
+  it('B10 gives a node back that was never seen NotReady, by its new boot id, whatever its clock says', async () => {
+    await bed.startCluster({ workers: 2, delays: { bootMs: 1_000 } })
+    bed.cluster.cloud.machine('w-2').offering = 'large'
+    bed.cluster.kubelets.script('w-1', { fastReboot: true, clockAheadMs: 600_000 })
+    const bootBefore = await bootIdOf('w-1')
+    const unready: Node[] = []
+    const early: Node[] = []
+    let cordoned = false
+    const watch = await NodeWatch.start(bed, (node) => {
+      if (node.metadata.name !== 'w-1') return
+      if (!isReady(node)) unready.push(node)
+      cordoned ||= isCordoned(node)
+      if (cordoned && openTooEarly(node, bootBefore)) early.push(node)
+    })
+    await bed.startWorker()
+
+    const end = await bed.roll(TO_LARGE)
+    await watch.stop()
+
+    expect(end).toMatchObject({ kind: 'completed', result: { done: { names: ['w-1'] }, state: 'Running' } })
+    expect(unready).toEqual([])
+    expect(early).toEqual([])
+    expect(await bootIdOf('w-1')).not.toBe(bootBefore)
+  })
+
+  it('B10 does not take a Ready left over from before the stop for success', async () => {
+    await bed.startCluster({
+      workers: 2,
+      delays: { bootMs: 1_500 },
+      kubelets: { markNotReadyAtOnce: false },
+    })
+    bed.cluster.cloud.machine('w-2').offering = 'large'
+    bed.cluster.kubelets.script('w-1', { notReadyMs: 1_500, clockAheadMs: 600_000 })
+    const bootBefore = await bootIdOf('w-1')
+    const early: Node[] = []
+    let cordoned = false
+    const watch = await NodeWatch.start(bed, (node) => {
+      if (node.metadata.name !== 'w-1') return
+      cordoned ||= isCordoned(node)
+      if (cordoned && openTooEarly(node, bootBefore)) early.push(node)
+    })
+    await bed.startWorker()
+
+    const end = await bed.roll(TO_LARGE)
+    await watch.stop()
+
+    expect(end).toMatchObject({ kind: 'completed', result: { done: { names: ['w-1'] } } })
+    expect(early).toEqual([])
+    expect(isCordoned(await bed.node('w-1'))).toBe(false)
+  })
+
+  it.each([
+    ['is never Ready', { neverReady: true }, 'it is not ready'],
+    [
+      'comes back with the boot id it had',
+      { keepsBootId: true },
+      'its boot id is the one from before the stop',
+    ],
+  ])('CKS-18, K2 leaves a node with a failure mark that %s', async (_situation, oddity, said) => {
+    await bed.startCluster({ workers: 3 })
+    bed.cluster.cloud.onRequest({ call: 'start', machine: 'w-1' }, () =>
+      bed.cluster.kubelets.script('w-1', oddity),
+    )
+    const position = await bed.kube.audit.mark()
+    await bed.startWorker()
+
+    const end = await bed.roll(IMPATIENT)
+
+    expect(end).toMatchObject({
+      kind: 'failed',
+      type: 'VerifyFailed',
+      message: expect.stringContaining(`w-1 is not back after 2 s: w-1: ${said}`),
+      result: { failed: [{ node: 'w-1', step: 'verify' }], leftCordoned: [{ name: 'w-1' }], state: 'Alert' },
+    })
+    const node = await bed.node('w-1')
+    expect(isCordoned(node)).toBe(true)
+    expect(JSON.parse(node.metadata.annotations?.[MARK_KEYS.failure] ?? '{}')).toMatchObject({
+      step: 'verify',
+      reason: expect.stringContaining(said),
+      machine: 'running, offering large, root disk 50 GiB',
+    })
+    expect(bed.acts()).toEqual(['stop w-1', 'setOffering w-1', 'start w-1'])
+    for (const other of ['w-2', 'w-3']) expect(await nodeWrites(bed, position, other)).toEqual([])
+  })
+
+  it('CKS-18 does not take a machine for done that differs from the settings after all', async () => {
+    await bed.startCluster({ workers: 2 })
+    bed.cluster.cloud.onRequest({ call: 'start', machine: 'w-1' }, () => {
+      bed.cluster.cloud.machine('w-1').offering = 'huge'
+    })
+    await bed.startWorker()
+
+    const end = await bed.roll(IMPATIENT)
+
+    expect(end).toMatchObject({
+      kind: 'failed',
+      type: 'VerifyFailed',
+      message: expect.stringContaining('its machine still differs: offering huge → large'),
+    })
+    expect(isCordoned(await bed.node('w-1'))).toBe(true)
+  })
+
+  it.each([
+    ['its etcd member lags behind', { lag: 5_000 }, {}],
+    ['its etcd member is a learner', { learner: true }, {}],
+    ['its etcd member is unhealthy', { healthy: false }, {}],
+    ['its API server is not ready: /readyz of c-1: 500', {}, { ready: false, reason: 'starting' }],
+  ])('CKS-18 does not go on to the next control node while %s', async (said, sick, api) => {
+    await bed.startCluster({ control: 3, workers: 0 })
+    const { etcd, apiServer } = bed.cluster.cloud.machine('c-1')
+    bed.cluster.cloud.onRequest({ call: 'start', machine: 'c-1' }, () => {
+      Object.assign(etcd ?? {}, sick)
+      Object.assign(apiServer ?? {}, api)
+    })
+    await bed.startWorker()
+
+    const end = await bed.roll({
+      pools: { control: { offering: 'large' } },
+      verify: { timeout: '2s', settle: 0 },
+    })
+
+    expect(end).toMatchObject({
+      kind: 'failed',
+      type: 'VerifyFailed',
+      message: expect.stringContaining(said),
+    })
+    expect(bed.acts()).toEqual(['stop c-1', 'setOffering c-1', 'start c-1'])
+    expect(isCordoned(await bed.node('c-1'))).toBe(true)
+  })
+
+  it('CKS-18 wants the node good twice, settle apart: a flap begins anew', async () => {
+    await bed.startCluster({ workers: 1 })
+    const { kubelets } = bed.cluster
+    const bootBefore = await bootIdOf('w-1')
+    let goodAgainAt = Number.POSITIVE_INFINITY
+    let seen: 'nothing' | 'good' | 'bad' = 'nothing'
+    const watch = await NodeWatch.start(bed, (node) => {
+      const isNew = node.status.nodeInfo.bootID !== bootBefore
+      if (isNew && isReady(node) && seen === 'nothing') {
+        seen = 'good'
+        kubelets.script('w-1', { neverReady: true })
+      } else if (isNew && !isReady(node) && seen === 'good') {
+        seen = 'bad'
+        goodAgainAt = Date.now()
+        kubelets.script('w-1', { neverReady: false })
+      }
+    })
+    const position = await bed.kube.audit.mark()
+    await bed.startWorker()
+
+    const end = await bed.roll({ ...TO_LARGE, verify: { timeout: '30s', settle: '3s' } })
+    await watch.stop()
+
+    expect(end.kind).toBe('completed')
+    const uncordon = (await nodeWrites(bed, position, 'w-1')).find(
+      ({ requestBody }) => requestBody.spec?.unschedulable === false,
+    )
+    expect((uncordon?.time ?? Number.NaN) - goodAgainAt).toBeGreaterThanOrEqual(3_000)
+  })
+
+  it('B11 cordons a Node object that was replaced while its machine was off, verifies it and says so', async () => {
+    await bed.startCluster({ workers: 2 })
+    bed.cluster.cloud.machine('w-2').offering = 'large'
+    bed.cluster.kubelets.script('w-1', { notReadyMs: 2_000 })
+    const { metadata } = await bed.node('w-1')
+    const bootBefore = await bootIdOf('w-1')
+    bed.cluster.cloud.onRequest({ call: 'setOffering', machine: 'w-1' }, async () => {
+      await bed.kube.api.ok('DELETE', '/api/v1/nodes/w-1')
+    })
+    const early: Node[] = []
+    let cordonedAgain = false
+    const watch = await NodeWatch.start(bed, (node) => {
+      if (node.metadata.name !== 'w-1' || node.metadata.uid === metadata.uid) return
+      cordonedAgain ||= isCordoned(node)
+      if (cordonedAgain && openTooEarly(node, bootBefore)) early.push(node)
+    })
+    await bed.startWorker()
+
+    const end = await bed.roll(TO_LARGE)
+    await watch.stop()
+
+    expect(end).toMatchObject({
+      kind: 'completed',
+      result: {
+        done: { names: ['w-1'] },
+        warnings: ['node w-1 was replaced by a new object while its machine was off'],
+        state: 'Running',
+      },
+    })
+    expect(cordonedAgain).toBe(true)
+    expect(early).toEqual([])
+    const node = await bed.node('w-1')
+    expect(node.metadata.uid).not.toBe(metadata.uid)
+    expect(marksOf(node)).toEqual([])
+    expect(isCordoned(node)).toBe(false)
+  })
+
+  it('B11, B14 keeps a replaced Node cordoned in the end when somebody else had cordoned the old one', async () => {
+    await bed.startCluster({ workers: 1 })
+    await cordon(bed, 'w-1')
+    bed.cluster.cloud.onRequest({ call: 'setOffering', machine: 'w-1' }, async () => {
+      await bed.kube.api.ok('DELETE', '/api/v1/nodes/w-1')
+    })
+    await bed.startWorker()
+
+    const end = await bed.roll(TO_LARGE)
+
+    expect(end.kind).toBe('completed')
+    expect(isCordoned(await bed.node('w-1'))).toBe(true)
+    expect(marksOf(await bed.node('w-1'))).toEqual([])
+  })
+
+  it('B11 stops when another machine has come under the name, and writes nothing to its Node', async () => {
+    await bed.startCluster({ workers: 2 })
+    bed.cluster.kubelets.script('w-1', { doesNotRegister: true })
+    let position = Number.NaN
+    bed.cluster.cloud.onRequest({ call: 'setOffering', machine: 'w-1' }, async () => {
+      await bed.kube.api.ok('DELETE', '/api/v1/nodes/w-1')
+      position = await bed.kube.audit.mark()
+      await bed.kube.api.ok('POST', '/api/v1/nodes', {
+        metadata: { name: 'w-1' },
+        spec: { providerID: 'simulated://prod/somebody-else' },
+      })
+    })
+    await bed.startWorker()
+
+    const end = await bed.roll(TO_LARGE)
+
+    expect(end).toMatchObject({
+      kind: 'failed',
+      type: 'VerifyFailed',
+      message: expect.stringContaining('w-1 is a different machine now (simulated://prod/somebody-else)'),
+      result: { state: 'Alert' },
+    })
+    expect(await nodeWrites(bed, position)).toEqual([])
+    expect(await eventsOn(bed, 'w-1')).toEqual([])
+    expect(bed.acts()).toEqual(['stop w-1', 'setOffering w-1', 'start w-1'])
+  })
+
+  it('B11 does not touch the machine of a Node that vanishes during its drain', async () => {
+    await bed.startCluster({ workers: 2 })
+    await runWorkload(bed.kube.api, 'Deployment', 'held', { on: 'w-1' })
+    await addBudget(bed.kube.api, 'held', 1)
+    bed.cluster.kubelets.script('w-1', { doesNotRegister: true })
+    const position = await bed.kube.audit.mark()
+    await bed.startWorker()
+    const handle = await bed.start(bed.spec(TO_LARGE))
+    await waitUntil(async () => (await evictions(bed.kube, position)).length > 0, { for: 'an eviction' })
+
+    await bed.kube.api.ok('DELETE', '/api/v1/nodes/w-1')
+    const end = await bed.endOf(handle)
+
+    expect(end).toMatchObject({
+      kind: 'failed',
+      type: 'NodeChanged',
+      message: expect.stringContaining('node w-1 vanished from the cluster; its machine was not touched'),
+      result: { state: 'Alert' },
+    })
+    expect(bed.acts(false)).toEqual([])
+    expect(await nodeWrites(bed, position, 'w-2')).toEqual([])
+  })
+
+  it('B11 cordons again when somebody uncordons the node while its machine is off', async () => {
+    await bed.startCluster({ workers: 1 })
+    bed.cluster.kubelets.script('w-1', { notReadyMs: 1_500 })
+    bed.cluster.cloud.onRequest({ call: 'setOffering', machine: 'w-1' }, () =>
+      patchNode(bed, 'w-1', { spec: { unschedulable: false } }),
+    )
+    const position = await bed.kube.audit.mark()
+    await bed.startWorker()
+
+    const end = await bed.roll(TO_LARGE)
+
+    expect(end).toMatchObject({ kind: 'completed', result: { state: 'Running' } })
+    const flags = (await nodeWrites(bed, position, 'w-1'))
+      .filter(({ code, requestBody }) => code === 200 && requestBody.spec !== undefined)
+      .map(({ requestBody }) => requestBody.spec.unschedulable)
+    expect(flags).toEqual([true, true, false])
+  })
+
+  it('CKS-26 warns in result and event when the root file system did not grow with its disk', async () => {
+    await bed.startCluster({ workers: 2 })
+    bed.cluster.kubelets.script('w-1', { rootFsDoesNotGrow: true })
+    const before = (await bed.node('w-2')).status.capacity['ephemeral-storage']
+    await bed.startWorker()
+
+    const end = await bed.roll({ pools: { worker: { rootDiskGiB: 80 } } })
+
+    expect(end).toMatchObject({
+      kind: 'completed',
+      result: {
+        done: { count: 2 },
+        warnings: ['RootFsNotGrown: the disk of w-1 grew to 80 GiB, its root file system did not'],
+      },
+    })
+    expect(await eventsOn(bed, 'w-1')).toContain('RootFsNotGrown')
+    expect(await eventsOn(bed, 'w-2')).not.toContain('RootFsNotGrown')
+    const after = (await bed.node('w-2')).status.capacity['ephemeral-storage']
+    expect(Number.parseInt(after ?? '', 10)).toBeGreaterThan(Number.parseInt(before ?? '', 10))
+    expect((await bed.node('w-1')).status.capacity['ephemeral-storage']).toBe(before)
+  })
+
+  it('CKS-26 starts machines where their new affinity groups want them, and keeps a dedication', async () => {
+    await bed.startCluster({
+      workers: 2,
+      machine: { offering: 'small', affinityGroups: ['spread-a', 'dedicated'] },
+    })
+    await bed.startWorker()
+
+    const end = await bed.roll({ pools: { worker: { affinityGroups: ['spread-b'] } } })
+
+    expect(end).toMatchObject({ kind: 'completed', result: { done: { count: 2 } } })
+    for (const name of ['w-1', 'w-2']) {
+      expect([...bed.cluster.cloud.machine(name).placement].sort()).toEqual(['dedicated', 'spread-b'])
+    }
+  })
+})

@@ -1,0 +1,55 @@
+import { describe, expect, it } from 'vitest'
+import { workerConfig } from '../../src/worker/config.js'
+
+const FOLDER = '/nonexistent'
+
+function config(env: Record<string, string>) {
+  return workerConfig({ options: {}, env, folder: FOLDER })
+}
+
+describe('the settings of a worker', () => {
+  it('needs none', () => {
+    expect(config({})).toMatchObject({
+      ok: true,
+      value: {
+        connection: { address: { value: '127.0.0.1:7233' }, taskQueue: { value: 'noderoll' } },
+        logLevel: 'INFO',
+        healthPort: null,
+        metricsAddress: null,
+        workflowBundle: null,
+      },
+    })
+  })
+
+  it('takes its own from variables, in any case and with empty ones left out', () => {
+    expect(
+      config({
+        NODEROLL_LOG_LEVEL: 'debug',
+        NODEROLL_HEALTH_PORT: '8080',
+        NODEROLL_METRICS_ADDRESS: '[::]:9464',
+        NODEROLL_WORKFLOW_BUNDLE: '',
+      }),
+    ).toMatchObject({
+      ok: true,
+      value: { logLevel: 'DEBUG', healthPort: 8080, metricsAddress: '[::]:9464', workflowBundle: null },
+    })
+  })
+
+  it('names every mistake at once, those of the connection too', () => {
+    const checked = config({
+      TEMPORAL_TLS: 'TRUE',
+      NODEROLL_LOG_LEVEL: 'loud',
+      NODEROLL_HEALTH_PORT: '99999',
+      NODEROLL_METRICS_ADDRESS: 'localhost:9464',
+      NODEROLL_WORKFLOW_BUNDLE: '/nonexistent/workflows.js',
+    })
+
+    expect(checked.ok ? [] : checked.problems.map((problem) => problem.where)).toEqual([
+      'TEMPORAL_TLS',
+      'NODEROLL_LOG_LEVEL',
+      'NODEROLL_HEALTH_PORT',
+      'NODEROLL_METRICS_ADDRESS',
+      'NODEROLL_WORKFLOW_BUNDLE',
+    ])
+  })
+})
