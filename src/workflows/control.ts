@@ -233,7 +233,9 @@ export class Control {
     if (this.doneNames.length < MOST_NAMES) this.doneNames.push(name)
   }
 
-  private setMaxUnavailable(request: SetMaxUnavailable): { inForce: string } {
+  private async setMaxUnavailable(request: SetMaxUnavailable): Promise<{ inForce: string }> {
+    // Who asks in the first second asks before the pools are known.
+    await condition(() => this.view.counts.length > 0 || this.phase === 'ended')
     const value = parseMaxUnavailable(request.maxUnavailable)
     if (value === null) throw ApplicationFailure.nonRetryable('maxUnavailable cannot be read', 'InvalidSpec')
     const named = this.view.counts.filter(
@@ -241,7 +243,7 @@ export class Control {
     )
     if (named.length === 0) {
       throw ApplicationFailure.nonRetryable(
-        `there is no worker pool ${request.pool ?? ''} in this rollout yet`,
+        `there is no worker pool ${request.pool ?? ''} in this rollout`,
         'InvalidSpec',
       )
     }

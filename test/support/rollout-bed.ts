@@ -17,6 +17,7 @@ import { workflowBundle } from './bundle.js'
 import { cleanCluster, type RealControlPlane, realControlPlane, realTemporal } from './parts.js'
 import type { FaultProxy } from './proxy.js'
 import { recordHistory } from './record-history.js'
+import type { TemporalServer } from './temporal.js'
 import { WorkerProcess } from './worker-process.js'
 
 // Only what is unexpected: tests assert on the world, not on logs.
@@ -74,8 +75,12 @@ export class RolloutBed {
     this.elsewhere = new Client({ connection, namespace: 'default' })
   }
 
-  static async open(): Promise<RolloutBed> {
-    const [kube, temporal] = await Promise.all([realControlPlane(), realTemporal()])
+  /** On the shared Temporal server unless the test has one with settings of its own. */
+  static async open(own?: Pick<TemporalServer, 'address' | 'cli'>): Promise<RolloutBed> {
+    const [kube, temporal] = await Promise.all([
+      realControlPlane(),
+      own === undefined ? realTemporal() : { ...own, namespace: 'default' },
+    ])
     const connection = await Connection.connect({ address: temporal.address })
     const bed = new RolloutBed(kube, connection, temporal)
     await grantNoderoll(kube)
