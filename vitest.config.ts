@@ -7,6 +7,8 @@ export default defineConfig({
     pool: 'forks',
     // Two of everything real (test/support/global-setup.ts), so that two files may run at once.
     maxWorkers: 2,
+    // As many as the chaos test has lanes.
+    maxConcurrency: 5,
     fileParallelism: true,
     testTimeout: 60_000,
     hookTimeout: 120_000,

@@ -6,55 +6,53 @@ import { deal, randomFrom } from './points.js'
 
 const RUNS = Number(process.env.NODEROLL_CHAOS_RUNS ?? 10)
 const SEED = Number(process.env.NODEROLL_CHAOS_SEED ?? randomInt(2 ** 31))
-/** Rollouts at a time: each waits for heartbeat time-outs most of the time. */
+/** Rollouts at a time: each waits for heartbeat time-outs most of the time. vitest's maxConcurrency must not be more. */
 const AT_ONCE = 5
 const NODES = 4
 const MOST_DOWN = 2
 
 describe(`chaos, seed ${SEED}, ${RUNS} runs`, () => {
+  const beds: ChaosBed[] = []
   const lanes: ChaosBed[] = []
 
   beforeAll(async () => {
-    for (let lane = 0; lane < Math.min(AT_ONCE, RUNS); lane++) lanes.push(await ChaosBed.open())
+    for (let lane = 0; lane < Math.min(AT_ONCE, RUNS); lane++) beds.push(await ChaosBed.open())
+    lanes.push(...beds)
   }, 180_000)
-  afterAll(() => Promise.all(lanes.map((lane) => lane.close())))
+  afterAll(() => Promise.all(beds.map((bed) => bed.close())))
 
-  const hands = deal(RUNS, randomFrom(SEED))
-  for (let first = 0; first < RUNS; first += AT_ONCE) {
-    describe.concurrent(`runs ${first + 1} to ${Math.min(first + AT_ONCE, RUNS)}`, () => {
-      for (const [index, hand] of hands.slice(first, first + AT_ONCE).entries()) {
-        const run = first + index + 1
-        it(`K3 run ${run}: ${hand.map(say).join(', ')}`, { timeout: 280_000 }, async () => {
-          const bed = lanes[index]
-          if (bed === undefined) throw new Error(`there is no lane ${index}`)
-          const cluster = await bed.startCluster(`run-${run}`, NODES)
+  for (const [index, hand] of deal(RUNS, randomFrom(SEED)).entries()) {
+    it.concurrent(`K3 run ${index + 1}: ${hand.map(say).join(', ')}`, { timeout: 280_000 }, async () => {
+      // As many run at the same time as there are lanes (maxConcurrency): one is always free.
+      const bed = lanes.pop()
+      if (bed === undefined) throw new Error('there is no free lane')
+      const cluster = await bed.startCluster(`run-${index + 1}`, NODES)
 
-          const end = await bed.rollWithKills(cluster, hand, MOST_DOWN)
+      const end = await bed.rollWithKills(cluster, hand, MOST_DOWN)
 
-          expect(end.fired).toEqual(hand)
-          expect(end.result).toMatchObject({
-            outcome: 'done',
-            state: 'Running',
-            done: { count: NODES },
-            failed: [],
-          })
-          expect(cluster.mostDown).toBeLessThanOrEqual(MOST_DOWN)
-          expect(actsPerMachine(cluster)).toEqual(
-            new Map(cluster.names.map((name) => [name, ['stop', 'setOffering', 'growRootDisk', 'start']])),
-          )
-          for (const node of await cluster.nodes()) {
-            const marks = Object.keys(node.metadata.annotations ?? {}).filter((key) =>
-              key.startsWith('noderoll.io/'),
-            )
-            expect([node.metadata.name, marks, node.spec.unschedulable ?? false]).toEqual([
-              node.metadata.name,
-              [],
-              false,
-            ])
-          }
-          await cluster.close()
-        })
+      expect(end.fired).toEqual(hand)
+      expect(end.result).toMatchObject({
+        outcome: 'done',
+        state: 'Running',
+        done: { count: NODES },
+        failed: [],
+      })
+      expect(cluster.mostDown).toBeLessThanOrEqual(MOST_DOWN)
+      expect(actsPerMachine(cluster)).toEqual(
+        new Map(cluster.names.map((name) => [name, ['stop', 'setOffering', 'growRootDisk', 'start']])),
+      )
+      for (const node of await cluster.nodes()) {
+        const marks = Object.keys(node.metadata.annotations ?? {}).filter((key) =>
+          key.startsWith('noderoll.io/'),
+        )
+        expect([node.metadata.name, marks, node.spec.unschedulable ?? false]).toEqual([
+          node.metadata.name,
+          [],
+          false,
+        ])
       }
+      await cluster.close()
+      lanes.push(bed)
     })
   }
 })
