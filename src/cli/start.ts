@@ -36,7 +36,9 @@ async function start(options: StartOptions) {
     const { cluster, workflowId, runId } = rollout
     const started = { kind: 'started', cluster, workflowId, runId }
     const text = `started ${workflowId} (run ${runId}) in namespace ${settings.namespace.value}`
-    if (!(await noderoll.hasWorker())) {
+    // It is started: not to know whether somebody works on it must not look like a failure.
+    const mayBeWorkedOn = await noderoll.hasWorker().catch(() => true)
+    if (!mayBeWorkedOn) {
       output.note(
         `noderoll: no worker is on the task queue ${settings.taskQueue.value} yet; it waits for one`,
       )

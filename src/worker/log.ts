@@ -1,8 +1,8 @@
 import { ApplicationFailure } from '@temporalio/common'
 import { DefaultLogger, type LogEntry, type Logger, type LogLevel } from '@temporalio/worker'
 
-/** Fields of the SDK's core that say nothing to an operator. */
-const NOISE = new Set(['spanContexts', 'target'])
+/** Fields of the SDK that say nothing to an operator. */
+const NOISE = new Set(['spanContexts', 'target', 'taskToken', 'isLocal'])
 
 /** One line an entry, on stderr: JSON for machines, plain words where a person looks on. */
 export function workerLogger(level: LogLevel, forPerson: boolean): Logger {

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { fileURLToPath } from 'node:url'
 import { Client, Connection } from '@temporalio/client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { stubSpec } from '../client/stub-worker.js'
@@ -39,8 +40,8 @@ cluster: ${cluster}
 kubernetes: { context: prod, inCluster: true }
 machines: { provider: simulated }
 pools:
-  worker: { maxUnavailable: 0%, rootDiskGiB: large }
-  gpu: { offering: huge, typ: worker }
+  worker: { select: { labels: { kind: plain } }, maxUnavailable: 0%, rootDiskGiB: large }
+  gpu: { type: worker, select: { labels: { kind: gpu } }, offering: huge, typ: worker }
 rolout: true
 batchTimeout: 1 fortnight
 `,
@@ -112,6 +113,13 @@ batchTimeout: 1 fortnight
     expect(started.stderr).toContain(`no worker is on the task queue ${taskQueue} yet`)
     const progress = await bed.run(['progress', 'prod', ...args])
     expect(looked(progress)).toEqual(oneLine(4, /no worker answers for the rollout of prod/))
+  })
+
+  it('whoever reads its answer may stop reading', async () => {
+    const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
+    const command = `"${process.execPath}" --import ${import.meta.resolve('tsx')} "${main}" schema | head -c 1`
+
+    expect(await bed.runProgram('sh', ['-c', command])).toEqual({ code: 0, stdout: '{', stderr: '' })
   })
 
   it('prints the schema without any Temporal, and help for whoever asks', async () => {

@@ -76,7 +76,7 @@ describe('the client for TypeScript', () => {
     const { worker: stub, cluster } = await begin()
     const wrong = {
       ...stubSpec(cluster),
-      pools: { worker: { maxUnavailable: 0, offerings: ['large'] }, gpu: {} },
+      pools: { worker: { maxUnavailable: 0, offerings: ['large'] } },
       batchTimeout: 'soon',
     } as unknown as RolloutRequest
 

@@ -125,7 +125,7 @@ describe('noderoll worker, the process', () => {
       clusters: [
         {
           name: 'silent',
-          cluster: { server: `https://127.0.0.1:${port}`, 'insecure-skip-tls-verify': true },
+          cluster: { server: `https://127.0.0.1:${port}` },
         },
       ],
       users: [{ name: 'nobody', user: { token: 'none' } }],
@@ -133,8 +133,8 @@ describe('noderoll worker, the process', () => {
     })
     const asked = once(silent, 'connection')
     const { worker } = await startWorker('graceful')
-    const { kubernetes: _, ...target } = stubSpec('prod')
-    const input = { cluster: target.cluster, kubernetes: { kubeconfig }, machines: target.machines }
+    const machines = { provider: 'simulated', cluster: 'prod', url: `http://127.0.0.1:${port}` }
+    const input = { cluster: 'prod', kubernetes: { kubeconfig }, machines }
     const handle = await client.workflow.start('clusterStatus', {
       taskQueue: 'graceful',
       workflowId: 'graceful',

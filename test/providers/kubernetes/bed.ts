@@ -3,8 +3,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'vitest'
 import { parseAllDocuments } from 'yaml'
+import type { NodeChange, NodeRecord } from '../../../src/core/model.js'
 import type { KubernetesAccess } from '../../../src/core/spec.js'
-import type { PortErrorKind } from '../../../src/ports/errors.js'
+import type { Cluster } from '../../../src/ports/cluster.js'
+import { type PortErrorKind, portErrorKind } from '../../../src/ports/errors.js'
 import { KubernetesApi } from '../../../src/providers/kubernetes/api.js'
 import { kubernetesCluster } from '../../../src/providers/kubernetes/cluster.js'
 import { kubernetesRecords } from '../../../src/providers/kubernetes/records.js'
@@ -123,12 +125,16 @@ export class Bed {
   }
 }
 
-/** A Ready node. Done when the controllers have written on it what they write on a new one. */
 export async function addNode(api: KubeApi, name: string, bootId = `boot-of-${name}`): Promise<KubeObject> {
   await api.ok('POST', NODES, { metadata: { name, labels: { zone: 'a' } } })
-  await api.ok('PATCH', `${NODES}/${name}/status`, {
+  return await api.ok('PATCH', `${NODES}/${name}/status`, {
     status: { conditions: [{ type: 'Ready', status: 'True' }], nodeInfo: { bootID: bootId } },
   })
+}
+
+/** One on which the controllers have written what they write on a new one: nobody writes in between then. */
+export async function addSettledNode(api: KubeApi, name: string): Promise<KubeObject> {
+  await addNode(api, name)
   return await waitUntil(
     async () => {
       const node = await api.ok('GET', `${NODES}/${name}`)
@@ -137,6 +143,18 @@ export async function addNode(api: KubeApi, name: string, bootId = `boot-of-${na
     },
     { for: `node ${name} to settle` },
   )
+}
+
+/** As a caller does it: read, write, and again when a controller was faster. */
+export async function patchNow(cluster: Cluster, name: string, change: NodeChange): Promise<NodeRecord> {
+  for (;;) {
+    const node = await cluster.node(name, patient())
+    try {
+      return await cluster.patchNode(name, node?.resourceVersion ?? '', change, patient())
+    } catch (error) {
+      if (portErrorKind(error) !== 'conflict') throw error
+    }
+  }
 }
 
 export interface PodOptions {

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { portErrorKind } from '../../../src/ports/errors.js'
 import { answer, blackHole, FaultProxy, refuse, type Verdict } from '../../support/proxy.js'
 import { waitUntil } from '../../support/wait.js'
-import { addNode, addPod, Bed, NODES, patient, portError } from './bed.js'
+import { addNode, addPod, Bed, NODES, patchNow, patient, portError } from './bed.js'
 
 let bed: Bed
 
@@ -108,8 +108,8 @@ describe('B35 several API servers', () => {
     await bed.proxy.down()
 
     const seconds = await elapsedSeconds(async () => {
-      const [node] = await cluster.nodes(patient())
-      await cluster.patchNode('w-1', node?.resourceVersion ?? '', { unschedulable: true }, patient())
+      await cluster.nodes(patient())
+      await patchNow(cluster, 'w-1', { unschedulable: true })
     })
 
     expect(seconds).toBeLessThan(2)

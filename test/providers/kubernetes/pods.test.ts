@@ -185,9 +185,19 @@ describe('evicting a pod', () => {
     await addPod(bed.admin, 'web', 'w-1')
     await addBudget(bed.admin, 'guard', 'web', 0)
     bed.controlPlane.controllerManager.pause()
-    await bed.admin.ok('PATCH', `${BUDGETS}/guard`, { spec: { minAvailable: 1 } })
+    let minAvailable = 0
+    const answered = await waitUntil(
+      async () => {
+        // Again, should the controller have seen the change before: the signal takes a moment.
+        minAvailable++
+        await bed.admin.ok('PATCH', `${BUDGETS}/guard`, { spec: { minAvailable } })
+        const one = await cluster.evict(await thePod('web'), null, patient())
+        return one.kind !== 'blocked' && one
+      },
+      { for: 'a budget that the controller has not seen' },
+    )
 
-    expect(await cluster.evict(await thePod('web'), null, patient())).toEqual({
+    expect(answered).toEqual({
       kind: 'later',
       afterSeconds: 10,
       why: 'The disruption budget guard is still being processed by the server',

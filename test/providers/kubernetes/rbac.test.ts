@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { EMPTY_RECORD } from '../../../src/core/record.js'
 import type { AuditRecord } from '../../support/audit.js'
 import { waitUntil } from '../../support/wait.js'
-import { addNode, addPod, Bed, patient, rbacDocuments } from './bed.js'
+import { addNode, addPod, Bed, patchNow, patient, rbacDocuments } from './bed.js'
 
 let bed: Bed
 
@@ -47,13 +47,7 @@ it('deploy/rbac.yaml gives what noderoll asks for, and nothing else', async () =
   await cluster.daemonSetExists('default', 'agent', patient())
   await cluster.budgets('default', patient())
   await cluster.etcdReady(patient())
-  await waitUntil(
-    async () => {
-      const now = await cluster.node('w-1', patient())
-      return await cluster.patchNode('w-1', now?.resourceVersion ?? '', { unschedulable: true }, patient())
-    },
-    { for: 'a patch that no controller was faster than' },
-  )
+  await patchNow(cluster, 'w-1', { unschedulable: true })
   await cluster.evict(pod, 0, patient())
   const { version } = await records.write(EMPTY_RECORD, null, patient())
   await records.write({ ...EMPTY_RECORD, state: 'Running' }, version, patient())

@@ -74,8 +74,8 @@ describe('watching nodes', () => {
     expect(performance.now() - began).toBeLessThan(1_000)
     await bed.admin.ok('POST', NODES, { metadata: { name: 'w-2' } })
     await told.until('w-2')
-    await bed.admin.ok('DELETE', `${NODES}/w-2`)
     const seen = told.count('w-2')
+    await bed.admin.ok('DELETE', `${NODES}/w-2`)
     await told.until('w-2', seen + 1)
     expect(told.count('gap')).toBe(1)
   })
@@ -188,20 +188,28 @@ it('watching the pods of a node tells of each change', async () => {
 describe('closing a watch', () => {
   it('ends its connection, and nothing is told after that', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'noderoll-watch-'))
+    let isOpen = false
     const server = await standIn((path, outgoing) => {
-      if (path.includes('watch=true')) outgoing.writeHead(200).flushHeaders()
-      else json(outgoing, { metadata: { resourceVersion: '7' }, items: [] })
+      if (!path.includes('watch=true')) {
+        json(outgoing, { metadata: { resourceVersion: '7' }, items: [] })
+        return
+      }
+      isOpen = true
+      outgoing.once('close', () => {
+        isOpen = false
+      })
+      outgoing.writeHead(200).flushHeaders()
     })
-    const api = new KubernetesApi(await writeKubeconfig(folder, { server: server.url }))
+    const access = await writeKubeconfig(folder, { server: server.url })
+    const api = new KubernetesApi(access)
     const told = new Told()
-    const one = kubernetesCluster({ ...(await bed.access({})) }, api).watchNodes(told.hear, null)
-    await waitUntil(() => server.requests.some(isWatch), { for: 'the watch' })
-    await waitUntil(() => one.silentSeconds() < 60, { for: 'the answer' })
+    const one = kubernetesCluster(access, api).watchNodes(told.hear, null)
+    await waitUntil(() => one.silentSeconds() < 60, { for: 'the watch' })
+    expect(isOpen).toBe(true)
 
     one.close()
 
-    // The connection that was idle meanwhile may stay a little longer.
-    await waitUntil(async () => (await server.connections()) <= 1, { for: 'the connection to end' })
+    await waitUntil(() => !isOpen, { for: 'the watch to end' })
     await api.close()
     await waitUntil(async () => (await server.connections()) === 0, { for: 'all connections to end' })
     expect(told.words).toEqual(['gap'])
