@@ -2,7 +2,7 @@ import { failure } from '../api/failures.js'
 import type { Problem } from '../core/model.js'
 import type { RolloutSpec, Target } from '../core/spec.js'
 import type { World } from '../ports/connections.js'
-import { parseRollout, parseTarget, sayProblems } from '../spec/parse.js'
+import { parseRollout, parseTarget, sayProblems, targetIn } from '../spec/parse.js'
 
 /**
  * Checks a spec and fills in its defaults. Throws `InvalidSpec` naming every wrong field and what to write instead. Done in
@@ -11,8 +11,7 @@ import { parseRollout, parseTarget, sayProblems } from '../spec/parse.js'
 export function checkSpec(world: World) {
   return async ({ spec }: { spec: unknown }): Promise<{ spec: RolloutSpec; searchAttributes: boolean }> => {
     const parsed = parseRollout(spec)
-    const target = parsed.ok ? parsed.value.target : null
-    refuse(parsed.ok ? [] : parsed.problems, target, world)
+    refuse(parsed.ok ? [] : parsed.problems, parsed.ok ? parsed.value.target : targetIn(spec), world)
     if (!parsed.ok) throw new Error('unreachable: a spec with problems is refused')
     return { spec: parsed.value, searchAttributes: world.executions.searchAttributes }
   }
@@ -22,7 +21,7 @@ export function checkSpec(world: World) {
 export function checkTarget(world: World) {
   return async ({ request }: { request: unknown }) => {
     const parsed = parseTarget(request)
-    refuse(parsed.ok ? [] : parsed.problems, parsed.ok ? parsed.value.target : null, world)
+    refuse(parsed.ok ? [] : parsed.problems, parsed.ok ? parsed.value.target : targetIn(request), world)
     if (!parsed.ok) throw new Error('unreachable: a request with problems is refused')
     return parsed.value
   }

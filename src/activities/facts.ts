@@ -10,6 +10,7 @@ import { type EffectivePool, effectivePools, poolsInForce } from '../core/settin
 import type { RolloutSpec, Target } from '../core/spec.js'
 import type { Connections } from '../ports/connections.js'
 import type { Versioned } from '../ports/records.js'
+import { changesTogether } from './changes-together.js'
 
 /** Everything a decision about the whole cluster needs, read just now. */
 export interface ClusterFacts extends Membership {
@@ -52,7 +53,15 @@ export function mustBeThisCluster(target: Target, facts: ClusterFacts): void {
 
 /** What is wrong with the membership and the cluster's identity, one sentence each (CKS-00). */
 export function notThisCluster(target: Target, facts: ClusterFacts): string[] {
-  const problems = facts.problems.map((problem) => `${problem.where} ${problem.what}; ${problem.fix}`)
+  return [
+    ...anotherCluster(target, facts),
+    ...facts.problems.map((problem) => `${problem.where} ${problem.what}; ${problem.fix}`),
+  ]
+}
+
+/** Is what is stored there of another cluster (CKS-00)? One sentence each. */
+export function anotherCluster(target: Target, facts: Pick<ClusterFacts, 'record' | 'identity'>): string[] {
+  const problems: string[] = []
   const { cluster, identity } = facts.record.value
   if (identity !== null && identity !== facts.identity) {
     problems.unshift(
@@ -88,7 +97,7 @@ export async function settingsVerdict(
   facts: ClusterFacts,
   rollout: boolean,
   signal: AbortSignal,
-): Promise<SettingsVerdict> {
+): Promise<SettingsVerdict & { readonly warnings: readonly string[] }> {
   const refusals: Record<string, readonly string[]> = {}
   const asking = facts.members.filter((member) => {
     const pool = facts.pools.find((one) => one.name === member.pool)
@@ -115,10 +124,14 @@ export async function settingsVerdict(
       }),
     )
   }
-  return checkSettings(
-    { pools: facts.pools, members: facts.members, outsiders: facts.outsiders, refusals },
-    rollout,
-  )
+  const shared = await changesTogether(connections.machines, asking, facts.pools, signal)
+  for (const [id, reasons] of Object.entries(shared.refusals))
+    refusals[id] = [...(refusals[id] ?? []), ...reasons]
+  const { pools, members, outsiders } = facts
+  return {
+    ...checkSettings({ pools, members, outsiders, refusals }, rollout),
+    warnings: shared.warnings,
+  }
 }
 
 const REFUSALS_AT_ONCE = 10

@@ -38,7 +38,7 @@ export async function ensureMachine(
   act: MachineAct,
 ): Promise<Machine> {
   const name = batchNodeName(job.node)
-  let operation: Operation = null
+  let operation = operationBefore(attempt, act)
   let sent = 0
   let lastError = ''
   const limitMs = limitSeconds(attempt, act) * 1000
@@ -78,6 +78,7 @@ export async function ensureMachine(
     try {
       operation = await act.send(machines, attempt.signal)
       sent++
+      attempt.note({ act: act.act, operation })
     } catch (error) {
       // Somebody else's operation came first: wait for its end, then look again.
       if (portErrorKind(error) !== 'conflict') throw error
@@ -95,6 +96,13 @@ function limitSeconds(attempt: Attempt, { withinSeconds }: MachineAct): number {
   const given = attempt.givenSeconds - Math.min(attempt.givenSeconds / 10, SLOWEST_SECONDS)
   const within = withinSeconds === undefined ? given : attempt.sinceScheduledMs() / 1000 + withinSeconds
   return Math.min(given, within)
+}
+
+/** What the attempt before was waiting for, when it was this very act: its end has a reason, the machine has none. */
+function operationBefore({ before }: Attempt, { act }: MachineAct): Operation {
+  if (typeof before !== 'object' || before === null) return null
+  const { act: was, operation } = before as { readonly act?: unknown; readonly operation?: unknown }
+  return was === act && typeof operation === 'string' ? operation : null
 }
 
 function tooLong(act: MachineAct, name: string, why: readonly string[]): string {

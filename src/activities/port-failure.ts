@@ -9,16 +9,17 @@ const LONGEST_PAUSE_SECONDS = 120
  * A port's error as a failure of the step: what may pass by itself is retried within the caller's budget, a refusal
  * is final with the given type. Anything else is a bug and stays what it is.
  */
-export function portFailure(error: unknown, where: string, refusedAs: FailureType): unknown {
+function portFailure(error: unknown, where: string, refusedAs: FailureType): unknown {
   if (!(error instanceof PortError)) return error
   const sentence = `${where}: ${error.message}`
-  const pause = Math.min(error.retryAfterSeconds ?? 1, LONGEST_PAUSE_SECONDS)
+  // Where nobody says how long, the retry policy backs off: a pause of ours would mean a try a second for 24 hours.
+  const asked = error.retryAfterSeconds
+  const pause = asked === null ? null : Math.max(1, Math.min(asked, LONGEST_PAUSE_SECONDS))
   switch (error.kind) {
     case 'unreachable':
     case 'conflict':
-      return notYet('Unreachable', sentence, Math.max(1, pause))
     case 'throttled':
-      return notYet('Unreachable', sentence, Math.max(2, pause))
+      return notYet('Unreachable', sentence, pause)
     case 'capacity':
       return failure('CapacityUnavailable', sentence)
     case 'notFound':

@@ -35,6 +35,7 @@ export function readPlan(world: World) {
           notes: bounded([
             ...(spec.rollout ? [] : [ONLY_STORED]),
             ...plan.notes,
+            ...verdict.warnings,
             ...plan.waitsFor.map((why) => `waits for: ${why}`),
             ...facts.unclaimed.map(
               (machine) =>

@@ -3,13 +3,13 @@ import { isUnavailable } from '../core/budget.js'
 import { nameOf } from '../core/model.js'
 import { compareNames } from '../core/order.js'
 import { isOutOfDate } from '../core/out-of-date.js'
-import { MOST_NAMES } from '../core/progress.js'
+import { bounded, MOST_NAMES } from '../core/progress.js'
 import type { ClusterState } from '../core/record.js'
 import { releaseDecisions } from '../core/release.js'
 import type { Target } from '../core/spec.js'
 import type { Connections, World } from '../ports/connections.js'
 import { type Attempt, attempting } from './attempt.js'
-import { type ClusterFacts, readFacts, whyNotHealthy } from './facts.js'
+import { type ClusterFacts, notThisCluster, readFacts, whyNotHealthy } from './facts.js'
 import { orFailure } from './port-failure.js'
 import { isGone } from './take-lease.js'
 
@@ -42,9 +42,7 @@ export function readStatus(world: World) {
             pool: facts.members.find((member) => member.node?.name === node.name)?.pool ?? '',
             why: decision.kind === 'nothing' ? '' : decision.why,
           })),
-          problems: facts.problems
-            .slice(0, MOST_NAMES)
-            .map((problem) => `${problem.where} ${problem.what}; ${problem.fix}`),
+          problems: bounded(notThisCluster(target, facts)),
           nextPage: more > start + MOST_NAMES ? page + 1 : null,
         }
       }),

@@ -1,4 +1,5 @@
 import type { InCluster, Released, ReleaseInput } from '../api/activities.js'
+import { failure } from '../api/failures.js'
 import { capacityOf } from '../core/health.js'
 import { clearMarksChange } from '../core/marks.js'
 import type { NodeRecord } from '../core/model.js'
@@ -10,7 +11,7 @@ import { endRecord, leftCordoned, releaseDecisions } from '../core/release.js'
 import type { Connections, World } from '../ports/connections.js'
 import { type Attempt, attempting } from './attempt.js'
 import { changeNode } from './change-node.js'
-import { type ClusterFacts, readFacts, whyNotHealthy } from './facts.js'
+import { anotherCluster, type ClusterFacts, readFacts, whyNotHealthy } from './facts.js'
 import { freeLease } from './let-go.js'
 import { holderOf } from './ours.js'
 import { orFailure } from './port-failure.js'
@@ -28,7 +29,10 @@ export function release(world: World) {
         const connections = await world.connect(input.target)
         const holder = holderOf(world, input.rollout)
         const lease = await connections.records.lease(attempt.signal)
-        if (lease.value.holder !== holder) return (await look(connections, input, attempt)).report
+        if (lease.value.holder !== holder) {
+          const { facts, unhealthy } = await look(connections, input, attempt)
+          return report(facts, facts.record.value, unhealthy, [])
+        }
         const found = await readFacts(connections, [], attempt.signal)
         const givenBack = await giveBack(connections, found, attempt)
         const { facts, unhealthy } = await look(connections, input, attempt)
@@ -49,6 +53,11 @@ export function lookForRelease(world: World) {
         const connections = await world.connect(input.target)
         const lease = await connections.records.lease(attempt.signal)
         const { facts, wanted, report: found } = await look(connections, { ...input, outcome: null }, attempt)
+        const another = anotherCluster(input.target, facts)
+        if (another.length > 0) {
+          const sentence = `Cluster ${input.target.cluster} is not released, nothing was changed: ${another.join('. ')}`
+          throw failure('SettingsRefused', sentence, another)
+        }
         const toGiveBack = releaseDecisions(facts.nodes, facts.machines).some(
           ({ decision }) => decision.kind === 'giveBack',
         )
@@ -116,7 +125,10 @@ function report(
     givenBack: bounded(givenBack),
     leftCordoned: bounded(leftCordoned(releaseDecisions(facts.nodes, facts.machines))),
     unhealthy: bounded(unhealthy),
-    pools: countPools(facts),
+    pools: countPools(facts).map((pool) => ({
+      ...pool,
+      settings: facts.record.value.pools[pool.pool]?.settings ?? null,
+    })),
     lastError: record.lastError,
   }
 }

@@ -11,7 +11,7 @@ import { changeNode } from './change-node.js'
 import { etcdView } from './facts.js'
 import { holderOf } from './ours.js'
 import { orFailure } from './port-failure.js'
-import { waitFor } from './wait.js'
+import { type Seen, waitFor } from './wait.js'
 
 const SLOWEST_SECONDS = 2
 
@@ -63,7 +63,7 @@ class Verifying {
     this.attempt = attempt
   }
 
-  async look(): Promise<{ done: NodeRecord | 'noNode' } | { why: string[] }> {
+  async look(): Promise<Seen<NodeRecord | 'noNode'>> {
     const { input, connections, attempt } = this
     const holdsMember = input.node.etcdMember && connections.controlPlane !== null
     const name = batchNodeName(input.node)
@@ -93,7 +93,7 @@ class Verifying {
     const left = input.limits.settleSeconds * 1000 - (performance.now() - this.goodSince)
     return left <= 0
       ? { done: kept ?? 'noNode' }
-      : { why: [`${name} is back, looking again in ${Math.ceil(left / 1000)} s`] }
+      : { why: [`${name} is back, looking again in ${Math.ceil(left / 1000)} s`], againMs: left }
   }
 
   private async findNode(): Promise<NodeRecord | null> {

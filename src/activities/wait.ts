@@ -2,8 +2,13 @@ import type { Watching } from '../ports/cluster.js'
 import { portErrorKind } from '../ports/errors.js'
 import type { Attempt } from './attempt.js'
 
-/** `atOnce`: the world has just moved; look again without a pause. */
-export type Seen<T> = { readonly done: T } | { readonly why: readonly string[]; readonly atOnce?: true }
+/**
+ * `atOnce`: the world has just moved; look again without a pause. `againMs`: all is well and will be looked at once more
+ * after so long; no limit ends that.
+ */
+export type Seen<T> =
+  | { readonly done: T }
+  | { readonly why: readonly string[]; readonly atOnce?: true; readonly againMs?: number }
 
 export interface Waiting<T> {
   /** Looks at the world: the result, or why it is not there yet. */
@@ -43,13 +48,15 @@ export async function waitFor<T>(attempt: Attempt, waiting: Waiting<T>): Promise
       if ('done' in seen) return seen.done
       const waited = performance.now() - startedAt
       const left = waiting.limit === null ? null : waiting.limit.seconds * 1000 - attempt.sinceScheduledMs()
-      if (waiting.limit !== null && left !== null && left < 0) throw waiting.limit.fail(seen.why)
+      const isWell = seen.againMs !== undefined
+      if (waiting.limit !== null && left !== null && left < 0 && !isWell) throw waiting.limit.fail(seen.why)
       if (seen.atOnce) continue
       await attempt.waitsFor(seen.why)
       const slowest = waiting.slowestSeconds * 1000
       const growing = watches.length > 0 ? slowest : Math.max(QUICKEST_MS, waited / 10)
+      const until = seen.againMs ?? Math.max(left ?? slowest, 0)
       if (!changed)
-        await pause(Math.min(slowest, growing, Math.max((left ?? slowest) + 1, 1)), attempt.signal, (now) => {
+        await pause(Math.min(slowest, growing, until + 1), attempt.signal, (now) => {
           wake = now
         })
     }

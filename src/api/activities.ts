@@ -66,6 +66,11 @@ export type Undone = {
   readonly why: string
 }
 
+/** Counts of a pool with its stored settings (CKS-06); null when nothing is stored, or could be read. */
+export interface PoolReport extends PoolCounts {
+  readonly settings: PoolSettings | null
+}
+
 /** What release did and found (CKS-21). */
 export interface Released {
   readonly state: ClusterState
@@ -74,12 +79,11 @@ export interface Released {
   readonly leftCordoned: readonly Skip[]
   /** Why the state is Alert. */
   readonly unhealthy: readonly string[]
-  readonly pools: readonly PoolCounts[]
+  readonly pools: readonly PoolReport[]
   readonly lastError: string | null
 }
 
-export interface PoolStatus extends PoolCounts {
-  readonly settings: PoolSettings | null
+export interface PoolStatus extends PoolReport {
   readonly outOfDateNodes: readonly string[]
 }
 

@@ -29,14 +29,13 @@ export function failure(type: FailureType, message: string, ...details: unknown[
   return ApplicationFailure.create({ type, message, nonRetryable: true, details })
 }
 
-/** A failure of this attempt only; the next one comes after `seconds`. Shown as the pending activity's last failure. */
-export function notYet(type: FailureType, message: string, seconds: number): ApplicationFailure {
-  return ApplicationFailure.create({
-    type,
-    message,
-    nonRetryable: false,
-    nextRetryDelay: `${seconds} seconds`,
-  })
+/**
+ * A failure of this attempt only; the next one comes after `seconds`, or as the retry policy says (null). Shown as the
+ * pending activity's last failure.
+ */
+export function notYet(type: FailureType, message: string, seconds: number | null): ApplicationFailure {
+  const nextRetryDelay = seconds === null ? {} : ({ nextRetryDelay: `${seconds} seconds` } as const)
+  return ApplicationFailure.create({ type, message, nonRetryable: false, ...nextRetryDelay })
 }
 
 /** A failure in the words of the result. */

@@ -1,5 +1,6 @@
-import type { PoolCounts, Skip } from '../core/batch.js'
+import type { Skip } from '../core/batch.js'
 import type { Capacity, ClusterState } from '../core/record.js'
+import type { PoolReport } from './activities.js'
 
 /** What a rollout answers, and what the details of its failure hold. At most 100 names a list. */
 export interface RolloutResult {
@@ -12,8 +13,8 @@ export interface RolloutResult {
   readonly failed: readonly FailedNode[]
   /** Nodes that stay cordoned for someone to look at. */
   readonly leftCordoned: readonly Skip[]
-  /** Per pool: what is there and what is still out of date. */
-  readonly pools: readonly PoolCounts[]
+  /** Per pool: what is stored, what is there and what is still out of date (CKS-06). */
+  readonly pools: readonly PoolReport[]
   readonly warnings: readonly string[]
   readonly capacity: Capacity | null
   readonly lastError: string | null

@@ -1,4 +1,4 @@
-import type { Machine } from '../core/model.js'
+import type { Machine, MachineType } from '../core/model.js'
 
 /** A call the provider accepted and works on. Null: it was done when the call returned. */
 export type Operation = string | null
@@ -21,6 +21,21 @@ export interface MachineWants {
   readonly affinityGroups: readonly string[] | null
 }
 
+/** One machine that would be changed. A want that is null stays as it is. */
+export interface MachineChange {
+  readonly machine: Machine
+  readonly type: MachineType
+  readonly wants: MachineWants
+}
+
+/** What only shows when all changes are looked at together. */
+export interface Together {
+  /** Reasons against the changes of a machine by its id: what all of them share, such as quota, is not enough. */
+  readonly refusals: Readonly<Record<string, readonly string[]>>
+  /** What an operator should know before agreeing; said in the plan, refuses nothing. */
+  readonly warnings: readonly string[]
+}
+
 /**
  * The machines of one cluster at one provider. Every method throws `PortError`; every request has a deadline
  * of its own. Calls that change something return as soon as the provider accepted them; truth is `get`, never
@@ -35,6 +50,8 @@ export interface Machines {
   offerings(signal: AbortSignal): Promise<Offering[]>
   /** Why this machine cannot get these settings (CKS-04, CKS-05), one sentence each; empty when it can. */
   refusals(machine: Machine, wants: MachineWants, signal: AbortSignal): Promise<string[]>
+  /** What no single machine shows; absent where machines share nothing. */
+  together?(changes: readonly MachineChange[], signal: AbortSignal): Promise<Together>
   /** Another operation on the whole cluster, or its deletion, in words (CKS-02); null when there is none. */
   clusterOperation(signal: AbortSignal): Promise<string | null>
 

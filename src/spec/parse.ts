@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import type { MachineType, PoolSpec, Problem, Selector } from '../core/model.js'
 import type { RolloutSpec, Target } from '../core/spec.js'
-import { type CheckedRequest, poolSchema, rolloutSchema, targetSchema } from './schema.js'
+import { type CheckedRequest, poolSchema, rolloutSchema, targetInSchema, targetSchema } from './schema.js'
 
 export type Parsed<T> =
   | { readonly ok: true; readonly value: T }
@@ -26,7 +26,7 @@ export function parseRollout(request: unknown): Parsed<RolloutSpec> {
 function whatParses(request: unknown): Checked {
   const { shape } = rolloutSchema
   const given: Record<string, unknown> = typeof request === 'object' && request !== null ? { ...request } : {}
-  const read = <K extends 'rollout' | 'drain' | 'changeReserve' | 'batchTimeout'>(key: K) => {
+  const read = <K extends 'drain' | 'changeReserve' | 'batchTimeout'>(key: K) => {
     const part = shape[key].safeParse(given[key])
     return (part.success ? part.data : shape[key].parse(undefined)) as CheckedRequest[K]
   }
@@ -39,7 +39,8 @@ function whatParses(request: unknown): Checked {
   return {
     pools: Object.fromEntries(pools),
     etcd: given.etcd,
-    rollout: read('rollout'),
+    // Of a `rollout` that cannot be read nothing is known, least of all that it is false.
+    rollout: given.rollout === undefined ? false : given.rollout !== false,
     drain: read('drain'),
     changeReserve: read('changeReserve'),
     batchTimeout: read('batchTimeout'),
@@ -50,6 +51,12 @@ function whatParses(request: unknown): Checked {
 interface Checked
   extends Pick<CheckedRequest, 'pools' | 'rollout' | 'drain' | 'changeReserve' | 'batchTimeout'> {
   readonly etcd?: unknown
+}
+
+/** Which cluster a request means that is wrong elsewhere; null when it is wrong there, too. */
+export function targetIn(request: unknown): Target | null {
+  const parsed = targetInSchema.safeParse(request)
+  return parsed.success ? toTarget(parsed.data) : null
 }
 
 /** Checks the target of `releaseCluster` and `clusterStatus`. */

@@ -37,7 +37,7 @@ export const poolSchema = z.strictObject({
 })
 
 /** How a cluster is reached; the part of a spec that `releaseCluster` and `clusterStatus` take too. */
-export const targetShape = {
+const targetShape = {
   cluster: clusterName.describe('name of the cluster'),
   kubernetes: kubernetes.describe('how the worker reaches the cluster'),
   machines: providerOptions.describe('who runs the machines, with the provider’s own options'),
@@ -88,6 +88,9 @@ export const targetSchema = z.strictObject({
   takeOver: z.string().min(1).optional().describe('the holder as ClusterBusy printed it'),
   page: z.int().min(0).default(0),
 })
+
+/** The target in whatever request. */
+export const targetInSchema = z.object(targetShape)
 
 /** The JSON Schema of a spec file. */
 export function rolloutJsonSchema(): object {

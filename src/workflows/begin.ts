@@ -1,5 +1,7 @@
-import { CancellationScope, sleep } from '@temporalio/workflow'
+import { ActivityFailure } from '@temporalio/common'
+import { CancellationScope, isCancellation, sleep } from '@temporalio/workflow'
 import type { RolloutId } from '../api/activities.js'
+import { failedOf, failure } from '../api/failures.js'
 import { TAKEOVER_SECONDS } from '../api/timing.js'
 import type { RolloutSpec } from '../core/spec.js'
 import { SHORT_SECONDS, step } from './steps.js'
@@ -29,8 +31,20 @@ export async function begin(spec: RolloutSpec, rollout: RolloutId): Promise<void
       if (spec.rollout && tookOver) await afterTakeover()
     })
   } catch (error) {
-    await letGo(spec, rollout, true)
+    await putBack(spec, rollout, error)
     throw error
+  }
+}
+
+/** A refusal that could not be undone is still that refusal; what is left behind is said with it. */
+async function putBack(spec: RolloutSpec, rollout: RolloutId, refusal: unknown): Promise<void> {
+  try {
+    await letGo(spec, rollout, true)
+  } catch (error) {
+    if (!(error instanceof ActivityFailure) || isCancellation(refusal)) throw error
+    const { type, message } = failedOf(refusal, 'begin')
+    const left = failedOf(error, 'letting go').message
+    throw failure(type, `${message}. What it had written could not be put back (${left}): run releaseCluster`)
   }
 }
 

@@ -142,13 +142,14 @@ async function releasing(
 
 async function stored(spec: RolloutSpec, rollout: RolloutId, control: Control): Promise<RolloutResult> {
   await letGo(spec, rollout, false)
+  const { report } = await step(
+    'lookForRelease',
+    { summary: 'the answer', budgetSeconds: SHORT_SECONDS },
+    { target: spec.target, rollout },
+  )
   control.enter('ended')
   await condition(allHandlersFinished)
-  return {
-    ...resultOf(spec.target.cluster, { kind: 'done' }, control, null),
-    outcome: 'stored',
-    lastError: null,
-  }
+  return { ...resultOf(spec.target.cluster, { kind: 'done' }, control, report), outcome: 'stored' }
 }
 
 /** The name to show before the spec is checked. */

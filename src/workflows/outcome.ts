@@ -45,7 +45,7 @@ export function resultOf(
     skipped: bounded(control.view.skipped),
     failed: ending.kind === 'failed' ? bounded(ending.failures.map(failedNode)) : [],
     leftCordoned: released?.leftCordoned ?? [],
-    pools: released?.pools ?? control.view.counts,
+    pools: released?.pools ?? control.view.counts.map((counts) => ({ ...counts, settings: null })),
     warnings: bounded(control.warnings),
     capacity: released?.capacity ?? null,
     lastError: released?.lastError ?? lastErrorOf(ending, control),

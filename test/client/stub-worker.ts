@@ -196,7 +196,7 @@ export class StubWorker {
       givenBack: [],
       leftCordoned: [],
       unhealthy: [],
-      pools: this.counts(cluster),
+      pools: this.counts(cluster).map((counts) => ({ ...counts, settings: null })),
       lastError: null,
     }
   }

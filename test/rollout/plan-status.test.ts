@@ -219,12 +219,14 @@ describe('clusterStatus', () => {
     await bed.roll({ rollout: false, pools: { worker: {} } })
     bed.cluster.cloud.removeMachine('w-1')
     await bed.kube.api.ok('DELETE', '/api/v1/nodes/w-2')
+    await bed.kube.api.ok('PATCH', CONFIG_MAP, { data: { cluster: 'staging' } })
 
     const status = await statusOf()
 
     expect(status).toMatchObject({
       state: 'Alert',
       problems: [
+        expect.stringContaining('known as staging, not prod'),
         expect.stringContaining('node w-1 has no machine'),
         expect.stringContaining('machine w-2 is running and has no Node'),
       ],

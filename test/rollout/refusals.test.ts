@@ -1,7 +1,14 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { RolloutRequest } from '../../src/spec/schema.js'
 import { CLUSTER, marksOf, RolloutBed } from '../support/rollout-bed.js'
-import { A, nodeWritesSince, pausedRollout, storedSettings, writesSince } from '../support/story-world.js'
+import {
+  A,
+  makeNotReady,
+  nodeWritesSince,
+  pausedRollout,
+  storedSettings,
+  writesSince,
+} from '../support/story-world.js'
 
 const LEASE = '/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/noderoll'
 const CONFIG_MAP = '/api/v1/namespaces/kube-system/configmaps/noderoll'
@@ -112,7 +119,7 @@ describe('membership', () => {
     cloud.addMachine({ cluster: CLUSTER, name: 'x-1', type: 'worker', nodeLabels: { pool: 'x' } })
     await kubelets.untilReady(['a-1', 'x-1'])
     await bed.startWorker()
-    kubelets.script('x-1', { neverReady: true })
+    await makeNotReady(bed, 'x-1')
     await bed.kube.api.ok('PATCH', '/api/v1/nodes/x-1', { spec: { unschedulable: true } })
     const start = await bed.kube.audit.mark()
 
@@ -130,9 +137,9 @@ describe('membership', () => {
   })
 
   it('CKS-00 control-plane nodes in no pool always count', async () => {
-    const { kubelets } = await bed.startCluster({ control: 1, workers: 1 })
+    await bed.startCluster({ control: 1, workers: 1 })
     await bed.startWorker()
-    kubelets.script('c-1', { neverReady: true })
+    await makeNotReady(bed, 'c-1')
     const start = await bed.kube.audit.mark()
 
     const end = await bed.roll({ pools: { worker: { offering: 'large' } }, preflight: { timeout: '1s' } })

@@ -2,9 +2,15 @@ import type { Client, WorkflowHandle } from '@temporalio/client'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { Released } from '../../src/api/activities.js'
 import { actingAnnotation, attemptAnnotation, failureAnnotation, MARK_KEYS } from '../../src/core/marks.js'
-import { answer, FaultProxy } from '../support/proxy.js'
+import { answer, FaultProxy, pass } from '../support/proxy.js'
 import { CLUSTER, marksOf, type Node, RolloutBed } from '../support/rollout-bed.js'
-import { nodeWritesSince, pausedRollout, skippingClient, writesSince } from '../support/story-world.js'
+import {
+  makeNotReady,
+  pausedRollout,
+  skippingClient,
+  untilNotReady,
+  writesSince,
+} from '../support/story-world.js'
 import { waitUntil } from '../support/wait.js'
 
 const LARGE = { worker: { offering: 'large' } } as const
@@ -130,16 +136,8 @@ describe('release, on nodes that a rollout left marked', () => {
     await patchNode('untouched', { metadata: { annotations: { 'team.example/note': 'keep' } } })
     cloud.crash('down')
     machine('busy').operation = 'op-of-somebody'
-    kubelets.script('unready', { neverReady: true })
-    await waitUntil(
-      async () => {
-        const nodes = await Promise.all(['down', 'unready'].map((name) => bed.node(name)))
-        return nodes.every(({ status }) =>
-          status.conditions.some((one) => one.type === 'Ready' && one.status !== 'True'),
-        )
-      },
-      { for: 'two nodes that are not Ready' },
-    )
+    await makeNotReady(bed, 'unready')
+    await untilNotReady(bed, 'down')
 
     const released = await release()
     const again = await releaseAgain()
@@ -196,12 +194,7 @@ describe('release, on nodes that a rollout left marked', () => {
       null,
     ],
     ['one of three etcd members is sick', 'Running', () => sick('c-1'), null],
-    [
-      'a node in no pool is not Ready',
-      'Running',
-      () => bed.cluster.kubelets.script('x-1', { neverReady: true }),
-      null,
-    ],
+    ['a node in no pool is not Ready', 'Running', () => makeNotReady(bed, 'x-1'), null],
     [
       'two of three etcd members are sick',
       'Alert',
@@ -210,12 +203,7 @@ describe('release, on nodes that a rollout left marked', () => {
     ],
     ['a machine is off', 'Alert', () => bed.cluster.cloud.crash('w-1'), /machine of w-1 is stopped/],
     ['a machine is gone', 'Alert', () => bed.cluster.cloud.removeMachine('w-1'), /node w-1 has no machine/],
-    [
-      'a node is not Ready',
-      'Alert',
-      () => bed.cluster.kubelets.script('w-1', { neverReady: true }),
-      /w-1 is not ready/,
-    ],
+    ['a node is not Ready', 'Alert', () => makeNotReady(bed, 'w-1'), /w-1 is not ready/],
     ['a mark is left', 'Alert', () => scribble('w-1'), /node w-1 carries marks/],
     ['a mark is left on a node in no pool', 'Alert', () => scribble('x-1'), /node x-1 carries marks/],
   ])('CKS-21 %s: %s', async (_, state, arrange, why) => {
@@ -229,7 +217,6 @@ describe('release, on nodes that a rollout left marked', () => {
       pools: { control: {}, a: { type: 'worker', select: { labels: { pool: 'a' } } } },
     })
     await arrange()
-    if (why?.source.includes('not ready')) await untilNotReady('w-1')
 
     const released = await release()
     const again = await releaseAgain()
@@ -243,14 +230,6 @@ describe('release, on nodes that a rollout left marked', () => {
   const sick = (name: string) => Object.assign(machine(name).etcd ?? {}, { healthy: false, reason: 'disk' })
   const scribble = (name: string) =>
     patchNode(name, { metadata: { annotations: { [MARK_KEYS.failure]: '{' } } })
-  const untilNotReady = (name: string) =>
-    waitUntil(
-      async () => {
-        const { status } = await bed.node(name)
-        return status.conditions.some((one) => one.type === 'Ready' && one.status === 'False')
-      },
-      { for: `${name} to be NotReady` },
-    )
 })
 
 describe('releaseCluster, after a rollout', () => {
@@ -426,19 +405,82 @@ describe('releaseCluster, while somebody has the Lease', () => {
     expect(again).toEqual([])
   })
 
-  it('CKS-24 a rollout whose cluster a person took over writes nothing more', async () => {
+  it('CKS-24 a rollout whose cluster a person took over writes nothing more, and says what is there', async () => {
     await storedWorkers(2)
-    const rollout = await pausedRollout(bed, { pools: LARGE })
+    const former = await pausedRollout(bed, { pools: LARGE })
     await release((await bed.leaseHolder()) ?? '')
+    const next = await pausedRollout(bed, {}, 'the-next')
+    const holder = await bed.leaseHolder()
+    const record = await bed.record()
     const start = await bed.kube.audit.mark()
 
-    await rollout.signal('resume')
-    const end = await bed.endOf(rollout)
+    await former.signal('resume')
+    const end = await bed.endOf(former)
 
-    expect(end).toMatchObject({ kind: 'failed', type: 'LeaseLost' })
+    expect(end).toMatchObject({ kind: 'failed', type: 'LeaseLost', result: { state: 'Updating' } })
     expect(await writesSince(bed, start)).toEqual([])
     expect(bed.acts(false)).toEqual([])
-    expect(await bed.record()).toMatchObject({ state: 'Running' })
+    expect(await bed.record()).toEqual(record)
+    expect(await bed.leaseHolder()).toBe(holder)
+
+    await next.signal('cancel')
+    await bed.endOf(next)
+  })
+
+  it.each<[string, Record<string, string>, RegExp]>([
+    ['another cluster', { identity: 'of-another-cluster' }, /identity of-another-cluster/],
+    ['a cluster of another name', { cluster: 'staging' }, /known as staging, not prod/],
+    ['a newer noderoll', { version: '2' }, /has version "2", and this noderoll understands 1/],
+  ])('CKS-00 what is stored there of %s is left alone', async (_, data, says) => {
+    await storedWorkers(1)
+    await bed.kube.api.ok('PATCH', CONFIG_MAP, { data: { ...data, state: 'Updating' } })
+    await arrangeLease(GONE)
+    const start = await bed.kube.audit.mark()
+
+    const end = await releaseEnd(GONE)
+
+    expect(end).toMatchObject({ kind: 'failed' })
+    expect(end).toHaveProperty('message', expect.stringMatching(says))
+    expect(await writesSince(bed, start)).toEqual([])
+    expect(await bed.leaseHolder()).toBe(GONE)
+  })
+
+  it('CKS-24 waits, after a takeover, until the former holder can no longer be at work; a cancel waits with it', async () => {
+    await storedWorkers(1)
+    await patchNode('w-1', {
+      metadata: { annotations: marks(await bed.node('w-1'), { boot: 'same' }) },
+      spec: { unschedulable: true },
+    })
+    await arrangeLease(GONE)
+    const proxy = await FaultProxy.start(bed.kube.access)
+    await bed.reachThrough(proxy)
+    const request = { ...bed.target(), takeOver: GONE }
+    const taken = proxy.on({ method: 'PUT', path: `${LEASES}/noderoll` }, pass())
+    // The last thing the step asks.
+    proxy.on(
+      ({ path }) => path === CONFIG_MAP && taken.hits.length > 0,
+      async () => {
+        await bed.client.workflow.getHandle('taking-over').cancel()
+        return pass()
+      },
+      { times: 1 },
+    )
+
+    const handle = await bed.startType('releaseCluster', request, 'taking-over', skipping)
+    await bed.endOf(handle)
+    await proxy.stop()
+    await bed.reachThrough(null)
+
+    const { events } = await handle.fetchHistory()
+    const story = (events ?? []).flatMap((event) => {
+      const activity = event.activityTaskScheduledEventAttributes?.activityType?.name
+      const seconds = event.timerStartedEventAttributes?.startToFireTimeout?.seconds
+      const fired = event.timerFiredEventAttributes
+      return activity ?? (seconds === undefined ? (fired ? ['over'] : []) : `wait ${seconds} s`)
+    })
+    expect(story).toEqual(['checkTarget', 'lookForRelease', 'takeLease', 'wait 20 s', 'over', 'release'])
+    expect(marksOf(await bed.node('w-1'))).toEqual([])
+    expect(await bed.leaseHolder()).toBeNull()
   })
 
   it('CKS-21 keeps trying until everything is acknowledged', async () => {
@@ -463,6 +505,5 @@ describe('releaseCluster, while somebody has the Lease', () => {
     expect(released).toMatchObject({ state: 'Running' })
     expect(marksOf(await bed.node('w-1'))).toEqual([])
     expect(await bed.leaseHolder()).toBeNull()
-    expect(await nodeWritesSince(bed, 0)).not.toEqual([])
   })
 })

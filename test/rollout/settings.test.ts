@@ -248,36 +248,51 @@ describe('settings', () => {
     expect((await storedSettings(bed)).worker?.affinityGroups).toBeNull()
   })
 
-  it('CKS-06 the answer names settings, machines out of date and lastError, of storing, of a rollout and at any time', async () => {
+  it('CKS-06 the answer of storing names settings, machines out of date and lastError', async () => {
     await startPools({ a: ['a-1'], b: ['b-1', 'b-2'] })
-    machine('a-1').rootDiskFixed = 'the disk offering is strictly fixed'
-    const settingsOfA = { offerings: ['small'], rootDiskGiB: 80, affinityGroups: [] }
 
-    const stored = await bed.roll({
+    const end = await bed.roll({
       rollout: false,
       pools: { a: { ...A, rootDiskGiB: 80 }, b: { ...B, offering: 'large' } },
     })
-    const rolled = await bed.roll({ pools: {} })
-    const status = await bed.endOf(await bed.startType('clusterStatus', bed.target()))
 
-    expect(stored).toMatchObject({
+    expect(end).toMatchObject({
       kind: 'completed',
       result: {
+        outcome: 'stored',
         pools: [
-          { pool: 'a', machines: 1, outOfDate: 1, settings: settingsOfA },
+          { pool: 'a', machines: 1, outOfDate: 1, settings: { offerings: ['small'], rootDiskGiB: 80 } },
           { pool: 'b', machines: 2, outOfDate: 2, settings: { offerings: ['large'], rootDiskGiB: 50 } },
         ],
         lastError: null,
       },
     })
-    const left = {
+  })
+
+  it('CKS-06 the answer of a rollout names them, and so does clusterStatus at any time', async () => {
+    await startPools({ a: ['a-1'], b: ['b-1', 'b-2'] })
+    machine('a-1').rootDiskFixed = 'the disk offering is strictly fixed'
+    await bed.roll({
+      rollout: false,
+      pools: { a: { ...A, rootDiskGiB: 80 }, b: { ...B, offering: 'large' } },
+    })
+
+    const rolled = await bed.roll({ pools: {} })
+    const status = await bed.endOf(await bed.startType('clusterStatus', bed.target()))
+
+    const answer = {
       pools: [
-        { pool: 'a', machines: 1, outOfDate: 1, settings: settingsOfA },
+        {
+          pool: 'a',
+          machines: 1,
+          outOfDate: 1,
+          settings: { offerings: ['small'], rootDiskGiB: 80, affinityGroups: [] },
+        },
         { pool: 'b', machines: 2, outOfDate: 0, settings: { offerings: ['large'], rootDiskGiB: 50 } },
       ],
       lastError: expect.stringMatching(/a-1.*strictly fixed/),
     }
-    expect(rolled).toMatchObject({ kind: 'completed', result: left })
-    expect(status).toMatchObject({ kind: 'completed', result: { ...left, state: 'Running' } })
+    expect(rolled).toMatchObject({ kind: 'completed', result: { ...answer, outcome: 'done' } })
+    expect(status).toMatchObject({ kind: 'completed', result: { ...answer, state: 'Running' } })
   })
 })

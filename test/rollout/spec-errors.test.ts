@@ -52,6 +52,7 @@ describe('a spec with mistakes', () => {
       control: { maxUnavailable: 2, offering: '' },
       gpu: { offering: 'large' },
       spot: { type: 'worker', maxUnavailable: '0%' },
+      fast: { type: 'worker', maxUnavailable: 2 },
       worker: { rootDiskGib: 80, rootDiskGiB: 12.5, select: { labels: { a: 'b' }, machines: ['w-1'] } },
     },
     rollout: 'yes',
@@ -67,6 +68,8 @@ describe('a spec with mistakes', () => {
     'kubernetes.endpoints.0: ',
     'machines.region: expected text',
     'pools.control.offering: ',
+    'pools.gpu.type: is missing; write control, worker or etcd',
+    'pools.fast.select: is missing; say by which labels its nodes are found',
     'pools.spot.maxUnavailable: "0%" is neither an integer of at least 1 nor a percentage',
     'pools.worker.rootDiskGib: is no field of a spec; remove it or correct its name',
     'pools.worker.rootDiskGiB: expected a whole number of GiB',
@@ -98,7 +101,24 @@ describe('a spec with mistakes', () => {
 
   it.each<[string, object, string[]]>([
     [
-      'pools that do not say what they are',
+      'InvalidSpec a mistake that hides no other: of a field, between fields, of the provider',
+      {
+        startStopped: 1,
+        pools: { control: { maxUnavailable: 1 } },
+        machines: { provider: 'gcp' },
+        batchTimeout: '10m',
+        drain: { timeout: '15m' },
+      },
+      [
+        'startStopped: ',
+        'pools.control.maxUnavailable: is for worker pools',
+        'machines.provider: gcp is no provider',
+        'batchTimeout: 600 s is less than',
+        'The spec has 4 mistakes, nothing was changed: ',
+      ],
+    ],
+    [
+      'InvalidSpec pools that do not say what they are',
       { pools: { gpu: { offering: 'large' }, worker: { type: 'control' }, spot: { type: 'worker' } } },
       [
         'pools.gpu.type: is missing; write control, worker or etcd',
@@ -134,20 +154,15 @@ describe('a spec with mistakes', () => {
       ],
     ],
     [
-      'a provider that this worker does not have, and options it does not know',
+      'InvalidSpec a provider that this worker does not have, and options it does not know',
       {
         machines: { provider: 'gcp' },
         etcd: { provider: 'simulated', url: 'ftp://x', cluster: '', more: 1 },
       },
-      [
-        'machines.provider: gcp is no provider; this worker knows simulated',
-        'etcd.url: ',
-        'etcd.cluster: ',
-        'more',
-      ],
+      ['machines.provider: gcp is no provider; this worker knows ', 'etcd.url: ', 'etcd.cluster: ', 'more'],
     ],
-    ['no way to the cluster', { kubernetes: {} }, ['kubernetes: say how to reach the cluster']],
-  ])('InvalidSpec %s', async (_, changes, says) => {
+    ['InvalidSpec no way to the cluster', { kubernetes: {} }, ['kubernetes: say how to reach the cluster']],
+  ])('%s', async (_, changes, says) => {
     const position = await start()
 
     const end = await bed.roll(changes)
@@ -269,7 +284,7 @@ describe('a world that cannot be reached', () => {
     ],
     ['a context that the kubeconfig does not have', { context: 'staging' }, 'has no context staging'],
     ['a worker outside of a cluster', { inCluster: true }, 'this worker does not run in a pod'],
-  ])('design §2 %s is named at once', async (_, changes, says) => {
+  ])('K1 %s is named at once', async (_, changes, says) => {
     const position = await start()
     const given = bed.target().kubernetes
     const kubernetes = changes.inCluster ? changes : { ...given, ...changes }

@@ -50,6 +50,22 @@ export async function pausedRollout(
   return handle
 }
 
+/** The kubelets of these nodes say from now on that they are not ready; resolves when the API server has it. */
+export async function makeNotReady(bed: RolloutBed, ...names: string[]): Promise<void> {
+  for (const name of names) bed.cluster.kubelets.script(name, { neverReady: true })
+  await Promise.all(names.map((name) => untilNotReady(bed, name)))
+}
+
+export async function untilNotReady(bed: RolloutBed, name: string): Promise<void> {
+  await waitUntil(
+    async () => {
+      const { status } = await bed.node(name)
+      return status.conditions.some((one) => one.type === 'Ready' && one.status !== 'True')
+    },
+    { for: `${name} to be NotReady` },
+  )
+}
+
 /** For workflows whose timers and retry pauses are to cost nothing. */
 export async function skippingClient(bed: RolloutBed): Promise<Client> {
   const connection = await Connection.connect({
