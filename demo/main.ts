@@ -1,37 +1,38 @@
+import { once } from 'node:events'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Client, Connection } from '@temporalio/client'
 import { DefaultLogger, NativeConnection, Runtime } from '@temporalio/worker'
+import { EXIT } from '../src/cli/exit-codes.js'
 import { followRollout } from '../src/cli/follow-rollout.js'
 import { createOutput } from '../src/cli/output.js'
 import { exitCodeOf, sayError } from '../src/cli/say-error.js'
 import { NoderollClient } from '../src/client/noderoll-client.js'
 import { createWorker } from '../src/worker/create-worker.js'
 import { startTemporal } from '../test/support/temporal.js'
-import { CLUSTER, startDemoWorld, writeSpec } from './world.js'
+import { type DemoArguments, demoArguments, USAGE } from './arguments.js'
+import { CLUSTER, type DemoWorld, startDemoWorld } from './world.js'
 
 const TASK_QUEUE = 'noderoll'
 
 /** Temporal, a cluster and a worker are started; the cluster is rolled. Gives the exit code of the rollout. */
-async function main(): Promise<number> {
+async function main({ keep, fail }: DemoArguments): Promise<number> {
   const ends: (() => Promise<unknown>)[] = []
   const startedAt = performance.now()
-  const say = (text: string) =>
+  const say = (text: string) => {
     console.log(`${((performance.now() - startedAt) / 1000).toFixed(1).padStart(5)} s  ${text}`)
+  }
   try {
     Runtime.install({ logger: new DefaultLogger('ERROR'), telemetryOptions: { logging: { forward: {} } } })
-    const [temporal, world] = await Promise.all([
-      startTemporal({ ui: true }),
-      startDemoWorld({ control: 3, workers: 4 }),
-    ])
-    ends.push(
-      () => temporal.stop(),
-      () => world.stop(),
-    )
-    say(
-      `Temporal at ${temporal.address}; 3 control nodes and 4 workers with workloads and disruption budgets are ready`,
-    )
+    const temporal = await startTemporal({ ui: true })
+    ends.push(() => temporal.stop())
+    const world = await startDemoWorld({ control: 3, workers: 4, fail })
+    ends.push(() => world.stop())
+    say('Temporal and a cluster are up: 3 control nodes and 4 workers with workloads and disruption budgets')
 
     const native = await NativeConnection.connect({ address: temporal.address })
+    const connection = await Connection.connect({ address: temporal.address })
     const worker = await createWorker({
       connection: native,
       namespace: 'default',
@@ -39,30 +40,70 @@ async function main(): Promise<number> {
       shutdownGraceSeconds: 2,
     })
     const running = worker.run()
-    const connection = await Connection.connect({ address: temporal.address })
     ends.push(async () => {
       worker.shutdown()
       await running
       await connection.close()
       await native.close()
     })
-    const specFile = join(process.env.DEMO_FOLDER ?? '.', 'rollout.json')
-    if (process.env.DEMO_FOLDER !== undefined) await writeSpec(world.spec, specFile)
     say('A worker polls; the rollout begins: control nodes to medium, workers to large with 80 GiB')
 
     const noderoll = new NoderollClient({ client: new Client({ connection }), taskQueue: TASK_QUEUE })
     const rollout = await noderoll.startRollout(world.spec, { by: 'npm run demo' })
-    const webUi = `${temporal.uiUrl}/namespaces/default/workflows/${encodeURIComponent(`cluster-rollout/${CLUSTER}`)}`
+    const workflow = encodeURIComponent(`cluster-rollout/${CLUSTER}`)
+    const webUi = `${temporal.uiUrl}/namespaces/default/workflows/${workflow}`
     say(`Temporal's Web UI: ${webUi}`)
-    const code = await followRollout(rollout, createOutput('text'))
+    const code = await end(() => followRollout(rollout, createOutput('text')))
     say(`ended with exit code ${code}; it was seen at ${webUi}`)
+    if (keep && code !== EXIT.interrupted) await keepRunning(temporal.address, world, webUi)
     return code
   } catch (error) {
     console.error(sayError(error))
     return exitCodeOf(error)
   } finally {
-    for (const end of ends.reverse()) await end()
+    for (const stop of ends.reverse()) await stop()
   }
 }
 
-process.exitCode = await main()
+/** A failed rollout is an end like any other here: it is what `--fail` is to show. */
+async function end(follow: () => Promise<number>): Promise<number> {
+  try {
+    return await follow()
+  } catch (error) {
+    console.error(sayError(error))
+    return exitCodeOf(error)
+  }
+}
+
+/** Prints lines to try with the stock CLI, and waits for Ctrl-C. */
+async function keepRunning(address: string, world: DemoWorld, webUi: string): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'noderoll-demo-'))
+  const spec = join(folder, 'rollout.json')
+  await writeFile(spec, `${JSON.stringify(world.spec, null, 2)}\n`)
+  const id = `cluster-rollout/${CLUSTER}`
+  console.log(`
+Everything keeps running until Ctrl-C. Change a size in ${spec}, and then:
+
+  temporal workflow start --address ${address} --task-queue ${TASK_QUEUE} --type clusterRollout --fail-existing --workflow-id ${id} --input-file ${spec}
+  temporal workflow query --address ${address} --workflow-id ${id} --name progress
+  temporal workflow signal --address ${address} --workflow-id ${id} --name pause
+  temporal workflow signal --address ${address} --workflow-id ${id} --name resume
+  temporal workflow signal --address ${address} --workflow-id ${id} --name cancel
+  kubectl --kubeconfig ${world.kubeconfigFile} get nodes
+
+Web UI: ${webUi}`)
+  // A pending promise alone does not keep a process alive.
+  const alive = setInterval(() => undefined, 60_000)
+  await once(process, 'SIGINT')
+  clearInterval(alive)
+  await rm(folder, { recursive: true, force: true })
+}
+
+try {
+  const args = demoArguments(process.argv.slice(2))
+  if (args.help) console.log(USAGE)
+  else process.exitCode = await main(args)
+} catch (error) {
+  console.error(`${error instanceof Error ? error.message : error}\n\n${USAGE}`)
+  process.exitCode = EXIT.usage
+}

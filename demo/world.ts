@@ -1,9 +1,9 @@
-import { writeFile } from 'node:fs/promises'
 import { KubeConfig } from '@kubernetes/client-node'
 import { type SimulatedCluster, startSimulatedCluster } from '../src/simulation/cluster.js'
 import { createWorkloads } from '../src/simulation/workloads.js'
 import type { RolloutRequest } from '../src/spec/schema.js'
 import { startControlPlane } from '../test/support/control-plane.js'
+import type { Failure } from './arguments.js'
 
 export const CLUSTER = 'demo'
 
@@ -18,10 +18,11 @@ export interface DemoWorld {
 export interface DemoSize {
   readonly control: number
   readonly workers: number
+  readonly fail: Failure | null
 }
 
 /** Real etcd, API server, controller manager and scheduler; simulated machines and kubelets on them. */
-export async function startDemoWorld({ control, workers }: DemoSize): Promise<DemoWorld> {
+export async function startDemoWorld({ control, workers, fail }: DemoSize): Promise<DemoWorld> {
   const kube = await startControlPlane({ name: CLUSTER })
   const kubeConfig = new KubeConfig()
   kubeConfig.loadFromString(kube.kubeconfig())
@@ -35,11 +36,12 @@ export async function startDemoWorld({ control, workers }: DemoSize): Promise<De
   })
   await createWorkloads({ kubeConfig, gracePeriodSeconds: 1 })
   await workloadsReady(kube.api)
+  if (fail !== null) await script(fail, machines, kube.api)
   const kubeconfigFile = await kube.kubeconfigFile()
   return {
     machines,
     kubeconfigFile,
-    spec: specFor(machines, kubeconfigFile),
+    spec: specFor(machines, kubeconfigFile, fail),
     stop: async () => {
       await machines.close()
       await kube.stop()
@@ -47,12 +49,7 @@ export async function startDemoWorld({ control, workers }: DemoSize): Promise<De
   }
 }
 
-/** The spec that the demo starts, also as a file for the stock `temporal` lines. */
-export async function writeSpec(spec: RolloutRequest, path: string): Promise<void> {
-  await writeFile(path, `${JSON.stringify(spec, null, 2)}\n`)
-}
-
-function specFor(machines: SimulatedCluster, kubeconfig: string): RolloutRequest {
+function specFor(machines: SimulatedCluster, kubeconfig: string, fail: Failure | null): RolloutRequest {
   return {
     cluster: CLUSTER,
     kubernetes: { kubeconfig },
@@ -63,13 +60,43 @@ function specFor(machines: SimulatedCluster, kubeconfig: string): RolloutRequest
       worker: { offering: 'large', rootDiskGiB: 80, maxUnavailable: 2 },
     },
     rollout: true,
-    drain: { timeout: '2m' },
+    drain: { timeout: fail === 'drain' ? '15s' : '2m' },
     verify: { settle: '1s' },
+  }
+}
+
+/** Makes one thing go wrong (`--fail`). */
+async function script(fail: Failure, { cloud }: SimulatedCluster, api: Api): Promise<void> {
+  switch (fail) {
+    case 'drain':
+      await api.ok(
+        'PATCH',
+        '/apis/policy/v1/namespaces/shop/poddisruptionbudgets/web',
+        { spec: { maxUnavailable: 0 } },
+        {
+          contentType: 'application/merge-patch+json',
+        },
+      )
+      return
+    case 'start':
+      cloud.faults.add({
+        call: 'start',
+        machine: 'w-2',
+        count: null,
+        effect: { kind: 'operationFails', message: 'the host of the machine has a broken disk' },
+      })
+      return
+    case 'capacity':
+      cloud.faults.add({ call: 'start', offering: 'large', count: null, effect: { kind: 'capacity' } })
+      return
+    default:
+      fail satisfies never
   }
 }
 
 interface Api {
   list(path: string): Promise<object[]>
+  ok(method: string, path: string, body: object, options: { contentType: string }): Promise<object>
 }
 
 /** Budgets allow nothing until their pods are ready: a demo that begins before would begin with a wait. */

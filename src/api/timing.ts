@@ -2,7 +2,7 @@
 export const HEARTBEAT_SECONDS = 10
 
 /** Deadline of one request to a cluster or a cloud, in seconds. */
-export const REQUEST_SECONDS = 10
+const REQUEST_SECONDS = 10
 
 /**
  * How long a takeover waits before its first node or machine write, in seconds: by then an attempt of the old holder

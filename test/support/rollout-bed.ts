@@ -279,7 +279,7 @@ export const OFFERINGS = [
   { name: 'huge', cpu: 8, memoryMiB: 16384 },
 ] as const
 
-export const GROUPS = [
+const GROUPS = [
   { name: 'spread-a', explicitDedication: false },
   { name: 'spread-b', explicitDedication: false },
   { name: 'dedicated', explicitDedication: true },
