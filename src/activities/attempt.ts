@@ -12,7 +12,7 @@ export interface Attempt {
   readonly givenSeconds: number
   /** Milliseconds since the server scheduled this activity (first attempt). Server and worker clocks: NTP is assumed. */
   sinceScheduledMs(): number
-  /** What the next heartbeats carry. */
+  /** What the heartbeats carry from now on; one goes out at once. */
   note(details: unknown): void
   /** Throws when this attempt may send nothing more: cancelled, or held up for longer than its heartbeat timeout. */
   mayStillAct(): void
@@ -58,6 +58,7 @@ export async function attempting<T>(subject: string, step: (attempt: Attempt) =>
     sinceScheduledMs: () => Date.now() - info.scheduledTimestampMs,
     note: (now) => {
       details = now
+      beat()
     },
     mayStillAct: () => {
       beat()

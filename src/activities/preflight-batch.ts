@@ -32,6 +32,7 @@ export function preflightBatch(world: World) {
         await waitFor<true>(attempt, {
           slowestSeconds: SLOWEST_SECONDS,
           watch: (wake) => [connections.cluster.watchNodes(wake, null)],
+          partlyWatched: batch.type !== 'worker',
           limit: {
             seconds: spec.limits.preflightSeconds,
             fail: (why) =>

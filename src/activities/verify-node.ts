@@ -32,6 +32,7 @@ export function verifyNode(world: World) {
           slowestSeconds: SLOWEST_SECONDS,
           watch: (wake) =>
             input.node.type === 'etcd' ? [] : [connections.cluster.watchNodes(wake, input.node.node)],
+          partlyWatched: input.node.type !== 'worker',
           limit: {
             seconds: input.limits.verifySeconds,
             fail: (why) =>

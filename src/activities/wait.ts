@@ -15,6 +15,8 @@ export interface Waiting<T> {
   look(): Promise<Seen<T>>
   /** Starts watches that call `wake` when something changed; closed at the end. */
   watch?(wake: () => void): readonly Watching[]
+  /** Part of what is looked at cannot be watched (etcd, machines): look as often as without a watch. */
+  readonly partlyWatched?: boolean
   /** Longest time between two looks, in seconds: the net under a dead watch. */
   readonly slowestSeconds: number
   /**
@@ -53,7 +55,8 @@ export async function waitFor<T>(attempt: Attempt, waiting: Waiting<T>): Promise
       if (seen.atOnce) continue
       await attempt.waitsFor(seen.why)
       const slowest = waiting.slowestSeconds * 1000
-      const growing = watches.length > 0 ? slowest : Math.max(QUICKEST_MS, waited / 10)
+      const isWatched = watches.length > 0 && waiting.partlyWatched !== true
+      const growing = isWatched ? slowest : Math.max(QUICKEST_MS, waited / 10)
       const until = seen.againMs ?? Math.max(left ?? slowest, 0)
       if (!changed)
         await pause(Math.min(slowest, growing, until + 1), attempt.signal, (now) => {

@@ -6,6 +6,9 @@ import { PortError } from '../ports/errors.js'
 import type { ControlPlane } from '../ports/etcd.js'
 import type { Executions } from '../ports/executions.js'
 import type { Machines } from '../ports/machines.js'
+import { azureEnvironment } from '../providers/azure-vm/environment.js'
+import { AzureVmMachines } from '../providers/azure-vm/machines.js'
+import { azureVmOptions } from '../providers/azure-vm/options.js'
 import { kubernetesCluster } from '../providers/kubernetes/cluster.js'
 import { kubernetesRecords } from '../providers/kubernetes/records.js'
 import { SimulatedControlPlane } from '../providers/simulated/control-plane.js'
@@ -20,6 +23,10 @@ interface Provider<T> {
 
 /** Adding a provider is one folder in src/providers and one line here. */
 const MACHINES: Readonly<Record<string, Provider<Machines>>> = {
+  'azure-vm': {
+    options: azureVmOptions,
+    make: ({ options }) => new AzureVmMachines(azureVmOptions.parse(options), azureEnvironment(process.env)),
+  },
   simulated: {
     options: simulatedOptions,
     make: ({ options }) => new SimulatedMachines(simulatedOptions.parse(options)),

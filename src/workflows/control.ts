@@ -229,6 +229,8 @@ export class Control {
   }
 
   private addDone(name: string): void {
+    // Started by a recovery, then rolled: still one node.
+    if (this.doneNames.includes(name)) return
     this.doneCount++
     if (this.doneNames.length < MOST_NAMES) this.doneNames.push(name)
   }

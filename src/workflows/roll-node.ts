@@ -84,11 +84,18 @@ async function settleNode(
   failed: Failed,
 ): Promise<BatchFailure> {
   const settled = await context.strategy.settle(job, acting)
-  if (settled.kind === 'asBefore' && (await verify(job, context, settingsBefore(job))) === null) {
+  const notBack = settled.kind === 'broken' ? settled.why : await whyNotAsBefore(job, context)
+  if (notBack === null) {
     context.control.step(job, 'failed')
     return say(job, at, failed, 'asBefore', null)
   }
-  return say(job, at, failed, 'failed', await markFailed(job, context, at, failed))
+  const both = { ...failed, message: `${failed.message}; ${notBack}` }
+  return say(job, at, both, 'failed', await markFailed(job, context, at, both))
+}
+
+async function whyNotAsBefore(job: NodeJob, context: NodeContext): Promise<string | null> {
+  const failed = await verify(job, context, settingsBefore(job))
+  return failed === null ? null : `started again with what it had, ${failed.message}`
 }
 
 /** What the machine had, to be verified after a fall back. A grown disk stays grown. */

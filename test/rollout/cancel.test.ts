@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { cancelSignal, pauseSignal, resumeSignal } from '../../src/api/messages.js'
 import { HEARTBEAT_SECONDS } from '../../src/api/timing.js'
 import type { Progress } from '../../src/core/progress.js'
+import { stepsOpenAt } from '../support/batch-history.js'
 import { expectAsFound, type Found, found, nodeWrites, untilReadiness } from '../support/batch-nodes.js'
 import { addBudget, evictions, runWorkload } from '../support/batch-pods.js'
 import { CLUSTER, marksOf, RolloutBed } from '../support/rollout-bed.js'
@@ -124,6 +125,7 @@ describe('cancel, pause and resume', () => {
     })
     expect(bed.acts(false)).toEqual([])
     expect(await nodeWrites(bed, position, 'w-2')).toEqual([])
+    expect(await stepsOpenAt(handle, 'undoNodes')).toEqual([])
     await expectAsFound(bed, before)
   })
 
@@ -185,6 +187,7 @@ describe('cancel, pause and resume', () => {
     expect(second).toEqual(['releasing'])
     const lastEviction = Math.max(...(await evictions(bed.kube, position)).map(({ time }) => time))
     expect(lastEviction - cancelledAt).toBeLessThan(2 * HEARTBEAT_SECONDS * 1000)
+    expect(await stepsOpenAt(handle, 'undoNodes')).toEqual([])
     expect(bed.acts(false)).toEqual([])
     for (const other of ['w-2', 'w-3']) expect(await nodeWrites(bed, position, other)).toEqual([])
     await expectAsFound(bed, before)

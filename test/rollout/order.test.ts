@@ -104,14 +104,14 @@ describe('the order of a rollout', () => {
     ])
   })
 
-  it.each([
-    { maxUnavailable: '50%', workers: 5, atOnce: 2, said: null },
-    { maxUnavailable: '10%', workers: 3, atOnce: 1, said: 'maxUnavailable 10% (0) becomes 1 of 3 workers' },
-    { maxUnavailable: 7, workers: 3, atOnce: 2, said: 'maxUnavailable 7 becomes 2 of 3 workers' },
-    { maxUnavailable: 2, workers: 1, atOnce: 1, said: 'maxUnavailable 2 becomes 1 of 1 workers' },
+  it.each<[number, number, number | string, string | null]>([
+    [2, 5, '50%', null],
+    [1, 3, '10%', 'maxUnavailable 10% (0) becomes 1 of 3 workers'],
+    [2, 3, 7, 'maxUnavailable 7 becomes 2 of 3 workers'],
+    [1, 1, 2, 'maxUnavailable 2 becomes 1 of 1 workers'],
   ])(
-    'CKS-09 takes $atOnce of $workers workers for maxUnavailable $maxUnavailable and says a clamp in plan and progress',
-    async ({ maxUnavailable, workers, atOnce, said }) => {
+    'CKS-09 takes %s of %s workers for maxUnavailable %s and says a clamp in plan and progress',
+    async (atOnce, workers, maxUnavailable, said) => {
       await bed.startCluster({ workers })
       const watch = await AvailabilityWatch.start(bed)
       await bed.startWorker()

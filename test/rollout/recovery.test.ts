@@ -140,7 +140,7 @@ describe('recovery before a rollout', () => {
     expect(isCordoned(await bed.node('w-1'))).toBe(false)
   })
 
-  it('CKS-11 starts a stopped machine whose Node was deleted while it was off', async () => {
+  it('CKS-11 starts a stopped machine whose Node was deleted while it was off, and rolls it once it has joined', async () => {
     await bed.startCluster({ workers: 2 })
     await stopMachine(bed, 'w-2')
     await bed.kube.api.ok('DELETE', '/api/v1/nodes/w-2')
@@ -149,7 +149,12 @@ describe('recovery before a rollout', () => {
     const end = await bed.roll(TO_LARGE)
 
     expect(end).toMatchObject({ kind: 'completed', result: { state: 'Running', done: { count: 2 } } })
-    expect(startsAndStops()).toEqual(['start w-2', 'stop w-1', 'start w-1'])
+    expect(startsAndStops()).toEqual([
+      'start w-2',
+      ...['stop w-1', 'start w-1'],
+      ...['stop w-2', 'start w-2'],
+    ])
+    expect(bed.cluster.cloud.machine('w-2').offering).toBe('large')
     expect(isReady(await bed.node('w-2'))).toBe(true)
     expect(isCordoned(await bed.node('w-2'))).toBe(false)
   })

@@ -195,6 +195,30 @@ describe('the verify of a node', () => {
     expect((uncordon?.time ?? Number.NaN) - goodAgainAt).toBeGreaterThanOrEqual(3_000)
   })
 
+  it('CKS-18, CKS-24 takes a node for back that came back while no worker was there, whatever the verify limit', async () => {
+    await bed.startCluster({ workers: 1, delays: { bootMs: 3_000 } })
+    const bootBefore = await bootIdOf('w-1')
+    await bed.startWorker()
+    const handle = await bed.start(bed.spec({ ...TO_LARGE, verify: { timeout: '2s', settle: '1s' } }))
+    await waitUntil(
+      async () =>
+        (await handle.fetchHistory()).events?.some(
+          (event) => event.activityTaskScheduledEventAttributes?.activityType?.name === 'verifyNode',
+        ),
+      { for: 'the verify' },
+    )
+
+    await bed.stopWorker()
+    await waitUntil(async () => isReady(await bed.node('w-1')) && (await bootIdOf('w-1')) !== bootBefore, {
+      for: 'w-1 to be back',
+    })
+    await bed.startWorker()
+    const end = await bed.endOf(handle)
+
+    expect(end).toMatchObject({ kind: 'completed', result: { done: { names: ['w-1'] }, state: 'Running' } })
+    expect(isCordoned(await bed.node('w-1'))).toBe(false)
+  })
+
   it('B11 cordons a Node object that was replaced while its machine was off, verifies it and says so', async () => {
     await bed.startCluster({ workers: 2 })
     bed.cluster.cloud.machine('w-2').offering = 'large'

@@ -24,7 +24,10 @@ export interface ArmRequest {
   effective: boolean
 }
 
-type Arrived = Omit<ArmRequest, 'number' | 'at' | 'status' | 'answerHeaders' | 'answerBody' | 'answer' | 'effective'>
+type Arrived = Omit<
+  ArmRequest,
+  'number' | 'at' | 'status' | 'answerHeaders' | 'answerBody' | 'answer' | 'effective'
+>
 
 const KEPT = 20_000
 

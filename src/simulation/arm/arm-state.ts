@@ -98,7 +98,9 @@ export interface ArmError {
 }
 
 export type ArmChange =
-  | { readonly kind: 'deallocate' | 'powerOff' | 'start' | 'restart' | 'createVm' | 'deleteVm' | 'createDisk' }
+  | {
+      readonly kind: 'deallocate' | 'powerOff' | 'start' | 'restart' | 'createVm' | 'deleteVm' | 'createDisk'
+    }
   | {
       readonly kind: 'updateVm'
       readonly size: string | null
@@ -125,6 +127,7 @@ export interface ArmOperation {
   readonly forgotten: boolean
   /** Number of the request in the log. */
   readonly request: number
+  readonly powerBefore: ArmPower | null
   polls: number
 }
 

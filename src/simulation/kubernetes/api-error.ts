@@ -1,4 +1,4 @@
-import type { Resource } from './resource.js'
+import type { FieldProblem, Resource } from './resource.js'
 
 /** What a failed request is answered with. */
 export interface Status {
@@ -27,13 +27,6 @@ export interface StatusCause {
   readonly field?: string
 }
 
-/** A field that is wrong, in the words of the API server. */
-export interface FieldProblem {
-  readonly reason: 'FieldValueInvalid' | 'FieldValueRequired' | 'FieldValueForbidden'
-  readonly field: string
-  readonly message: string
-}
-
 /** Ends a request with a `Status`. */
 export class ApiError extends Error {
   readonly code: number
@@ -53,6 +46,22 @@ export class ApiError extends Error {
       ...(details === undefined ? {} : { details }),
       code,
     }
+  }
+}
+
+/** The body is JSON, but not of the kind that it should be. */
+export class DecodeError extends ApiError {
+  constructor(message: string) {
+    super(400, 'BadRequest', message)
+  }
+
+  /** A patch whose result cannot be read is answered in other words. */
+  inPatch(): ApiError {
+    const field = 'patch'
+    const message = `Invalid value: ${this.message}`
+    return new ApiError(422, 'Invalid', ` "" is invalid: patch: ${message}`, {
+      causes: [{ reason: 'FieldValueInvalid', message, field }],
+    })
   }
 }
 
@@ -108,15 +117,20 @@ export function forbidden(
   return new ApiError(403, 'Forbidden', `${subject} is forbidden: ${why}`, details)
 }
 
-export function invalid(resource: Resource, name: string, problems: readonly FieldProblem[]): ApiError {
-  const { kind, group } = resource
+/** `subject` is the kind, and in some cases the resource. */
+export function invalid(
+  { kind, group }: Resource,
+  name: string,
+  problems: readonly FieldProblem[],
+  subject = kind,
+): ApiError {
   const said = problems.map(({ field, message }) => `${field}: ${message}`)
   const all = said.length === 1 ? said[0] : `[${said.join(', ')}]`
-  const subject = group === '' ? kind : `${kind}.${group}`
-  return new ApiError(422, 'Invalid', `${subject} "${name}" is invalid: ${all}`, {
+  const whole = group === '' ? subject : `${subject}.${group}`
+  return new ApiError(422, 'Invalid', `${whole} "${name}" is invalid: ${all}`, {
     ...(name === '' ? {} : { name }),
     ...(group === '' ? {} : { group }),
-    kind,
+    kind: subject,
     causes: problems.map(({ reason, message, field }) => ({ reason, message, field })),
   })
 }

@@ -42,7 +42,7 @@ export interface Condition {
   readonly reason?: string
   readonly message?: string
   readonly observedGeneration?: number
-  readonly lastTransitionTime?: string
+  readonly lastTransitionTime?: string | null
 }
 
 /** Any JSON object: an object as somebody sent it, or a part of one. */
@@ -76,7 +76,7 @@ export function withCondition(
   conditions: readonly Condition[] | undefined,
   condition: Condition,
   now: string,
-): Condition[] {
+): readonly Condition[] {
   const before = conditions?.find(({ type }) => type === condition.type)
   const changedAt = before?.status === condition.status ? (before.lastTransitionTime ?? now) : now
   const entry = { ...condition, lastTransitionTime: changedAt }

@@ -90,9 +90,7 @@ function extension(id: string, critical: boolean, content: Buffer): Buffer {
 }
 
 function alternativeName(host: string): Buffer {
-  return isIPv4(host)
-    ? implicit(7, Buffer.from(host.split('.').map(Number)))
-    : implicit(2, Buffer.from(host))
+  return isIPv4(host) ? implicit(7, Buffer.from(host.split('.').map(Number))) : implicit(2, Buffer.from(host))
 }
 
 function keyId(publicKey: KeyObject): Buffer {

@@ -31,11 +31,7 @@ export function parseFieldSelector(text: string, resource: Resource): FieldSelec
 function parseRequirement(text: string, resource: Resource): Requirement {
   const [, field = '', sign = '', value = ''] = /^([^=!]+)(==|=|!=)(.*)$/.exec(text) ?? []
   if (sign === '') throw badRequest(`invalid selector: '${text}'; can't understand '${text}'`)
-  const known = [
-    'metadata.name',
-    ...(resource.namespaced ? ['metadata.namespace'] : []),
-    ...resource.fields,
-  ]
+  const known = ['metadata.name', ...(resource.namespaced ? ['metadata.namespace'] : []), ...resource.fields]
   if (!known.includes(field)) {
     const names = known.map((one) => `"${one}"`).join(', ')
     throw badRequest(`"${field}" is not a known field selector: only ${names}`)

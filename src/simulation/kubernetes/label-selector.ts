@@ -45,7 +45,9 @@ function parseRequirement(text: string): Requirement {
   }
   const [, negation, present] = PRESENCE.exec(text) ?? []
   if (present !== undefined) return { key: present, operator: negation === '!' ? 'DoesNotExist' : 'Exists' }
-  throw badRequest(`unable to parse requirement: found '${text}', expected: a requirement of a label selector`)
+  throw badRequest(
+    `unable to parse requirement: found '${text}', expected: a requirement of a label selector`,
+  )
 }
 
 function meets({ key, operator, values = [] }: Requirement, labels: Labels): boolean {

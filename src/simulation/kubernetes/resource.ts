@@ -1,4 +1,3 @@
-import type { FieldProblem } from './api-error.js'
 import type { ApiObject } from './api-object.js'
 
 export type Verb = 'get' | 'list' | 'watch' | 'create' | 'update' | 'patch' | 'delete' | 'deletecollection'
@@ -34,6 +33,13 @@ export interface Rules<T extends ApiObject> {
   /** What another object has a say in, for a new object only. Throws `ApiError`. */
   admit?(object: T, look: Look): T
   problems?(object: T, stored: T | null): readonly FieldProblem[]
+}
+
+/** A field that is wrong, in the words of the API server. */
+export interface FieldProblem {
+  readonly reason: 'FieldValueInvalid' | 'FieldValueRequired' | 'FieldValueForbidden'
+  readonly field: string
+  readonly message: string
 }
 
 /** What there is, for those who only read. */

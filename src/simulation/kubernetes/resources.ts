@@ -30,17 +30,16 @@ export const RESOURCES: readonly Resource[] = [
   never('storage.k8s.io', 'VolumeAttachment', false),
   never('admissionregistration.k8s.io', 'ValidatingWebhookConfiguration', false),
   never('admissionregistration.k8s.io', 'MutatingWebhookConfiguration', false),
-  never(
-    'admissionregistration.k8s.io',
-    'ValidatingAdmissionPolicy',
-    false,
-    'validatingadmissionpolicies',
-  ),
+  never('admissionregistration.k8s.io', 'ValidatingAdmissionPolicy', false, 'validatingadmissionpolicies'),
   never('admissionregistration.k8s.io', 'ValidatingAdmissionPolicyBinding', false),
 ]
 
 export function findResource(group: string, version: string, plural: string): Resource | undefined {
   return RESOURCES.find((one) => one.group === group && one.version === version && one.plural === plural)
+}
+
+export function isServed(group: string, version: string): boolean {
+  return RESOURCES.some((one) => one.group === group && one.version === version)
 }
 
 /** The resource behind `apiVersion` and `kind`, as owner references give them. */

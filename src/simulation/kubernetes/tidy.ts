@@ -1,4 +1,4 @@
-import { badRequest } from './api-error.js'
+import { DecodeError } from './api-error.js'
 import { isJsonObject, type JsonObject } from './api-object.js'
 import { canonicalQuantity } from './quantity.js'
 
@@ -89,7 +89,9 @@ function quantities(amounts: JsonObject): JsonObject {
     Object.entries(amounts).map(([name, amount]) => {
       const canonical = canonicalQuantity(String(amount))
       if (canonical === null) {
-        throw badRequest(`quantities must match the regular expression of quantities: ${name}: ${amount}`)
+        throw new DecodeError(
+          `quantities must match the regular expression of quantities: ${name}: ${amount}`,
+        )
       }
       return [name, canonical]
     }),
@@ -98,6 +100,7 @@ function quantities(amounts: JsonObject): JsonObject {
 
 function wholeSeconds(text: string): string {
   const at = Date.parse(text)
-  if (Number.isNaN(at)) throw badRequest(`parsing time "${text}" as "2006-01-02T15:04:05Z07:00": cannot parse`)
+  if (Number.isNaN(at))
+    throw new DecodeError(`parsing time "${text}" as "2006-01-02T15:04:05Z07:00": cannot parse`)
   return new Date(at).toISOString().replace(/\.\d+Z$/, 'Z')
 }

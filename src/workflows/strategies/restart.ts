@@ -92,19 +92,16 @@ function notBegun(failed: Failed): Acted {
 /** The old size and groups are written back and the machine is started; a machine that runs is left alone. */
 async function settle(job: NodeJob, context: ActContext): Promise<Settled> {
   const name = batchNodeName(job.node)
+  const before = job.node.was.offering
   context.enter(job, 'restore')
   try {
     const budgetSeconds = context.spec.limits.machineSeconds * 2
-    const started = await step(
-      'restoreMachine',
-      { summary: `${name} → ${job.node.was.offering}`, budgetSeconds },
-      job,
-    )
-    if (started.kind === 'noCapacity') return { kind: 'broken', why: started.why }
+    const started = await step('restoreMachine', { summary: `${name} → ${before}`, budgetSeconds }, job)
+    if (started.kind === 'noCapacity') return { kind: 'broken', why: `back to ${before}: ${started.why}` }
     return started.wasDown
       ? { kind: 'asBefore' }
       : { kind: 'broken', why: 'its machine was left running as it is' }
   } catch (error) {
-    return { kind: 'broken', why: failedOf(error, `restoring ${name}`).message }
+    return { kind: 'broken', why: `back to ${before}: ${failedOf(error, `restoring ${name}`).message}` }
   }
 }

@@ -39,9 +39,12 @@ it('deploy/rbac.yaml gives what noderoll asks for, and nothing else', async () =
   const [node] = await cluster.nodes(patient())
   const [pod] = await cluster.podsOn('w-1', patient())
   if (node === undefined || pod === undefined) throw new Error('the cluster is empty')
-  let calls = 0
-  const watches = [cluster.watchNodes(() => calls++, null), cluster.watchPodsOn('w-1', () => calls++)]
-  await waitUntil(() => calls === 2, { for: 'the watches to begin' })
+  const heard = { nodes: 0, pods: 0 }
+  const watches = [
+    cluster.watchNodes(() => heard.nodes++, null),
+    cluster.watchPodsOn('w-1', () => heard.pods++),
+  ]
+  await waitUntil(() => heard.nodes > 0 && heard.pods > 0, { for: 'the watches to begin' })
   await cluster.node('w-1', patient())
   await cluster.nodeEvent(node, 'Normal', 'Tried', 'only a test')
   await cluster.daemonSetExists('default', 'agent', patient())
@@ -53,7 +56,7 @@ it('deploy/rbac.yaml gives what noderoll asks for, and nothing else', async () =
   await records.write({ ...EMPTY_RECORD, state: 'Running' }, version, patient())
   const lease = await records.writeLease({ holder: null, since: null }, null, patient())
   await records.writeLease({ holder: 'x', since: null }, lease.version, patient())
-  await waitUntil(() => calls > 3, { for: 'both watches to have told something' })
+  await waitUntil(() => heard.nodes > 1 && heard.pods > 1, { for: 'both watches to tell something' })
   for (const watch of watches) watch.close()
 
   const asked = await waitUntil(

@@ -1,7 +1,6 @@
-import type { FieldProblem } from '../api-error.js'
 import type { ApiObject, Condition } from '../api-object.js'
 import type { LabelSelector } from '../label-selector.js'
-import { defineResource } from '../resource.js'
+import { defineResource, type FieldProblem } from '../resource.js'
 
 export interface Budget extends ApiObject {
   readonly spec: BudgetSpec

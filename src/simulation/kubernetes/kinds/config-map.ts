@@ -1,4 +1,4 @@
-import { badRequest } from '../api-error.js'
+import { DecodeError } from '../api-error.js'
 import type { ApiObject } from '../api-object.js'
 import { defineResource } from '../resource.js'
 
@@ -14,7 +14,7 @@ export const CONFIG_MAPS = defineResource<ConfigMap>({
   complete(object) {
     const other = Object.values(object.data ?? {}).find((value) => typeof value !== 'string')
     if (other === undefined) return object
-    throw badRequest(
+    throw new DecodeError(
       'ConfigMap in version "v1" cannot be handled as a ConfigMap: json: cannot unmarshal ' +
         `${typeof other} into Go struct field ConfigMap.data of type string`,
     )

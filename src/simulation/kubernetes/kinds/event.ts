@@ -22,7 +22,7 @@ export const EVENTS = defineResource<KubernetesEvent>({
     ...['reason', 'reportingComponent', 'source', 'type'],
   ],
   complete: (object) => ({
-    ...{ reportingComponent: '', reportingInstance: '' },
+    ...{ eventTime: null, reportingComponent: '', reportingInstance: '' },
     ...object,
     involvedObject: object.involvedObject ?? {},
     source: 'source' in object ? object.source : {},
@@ -30,7 +30,8 @@ export const EVENTS = defineResource<KubernetesEvent>({
   problems({ metadata, involvedObject }) {
     const { namespace } = involvedObject
     // What is in no namespace has its events in `default`.
-    const isFitting = namespace === undefined ? metadata.namespace === 'default' : namespace === metadata.namespace
+    const isFitting =
+      namespace === undefined ? metadata.namespace === 'default' : namespace === metadata.namespace
     if (isFitting) return []
     const message = `Invalid value: ${JSON.stringify(namespace ?? '')}: does not match event.namespace`
     return [{ reason: 'FieldValueInvalid', field: 'involvedObject.namespace', message }]

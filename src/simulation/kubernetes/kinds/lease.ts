@@ -1,4 +1,4 @@
-import { badRequest } from '../api-error.js'
+import { DecodeError } from '../api-error.js'
 import type { ApiObject } from '../api-object.js'
 import { defineResource } from '../resource.js'
 
@@ -22,7 +22,7 @@ export const LEASES = defineResource<Lease>({
     for (const time of [spec.acquireTime, spec.renewTime]) {
       // Six digits, as the server wants them, and nothing else.
       if (time !== undefined && !/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}(Z|[+-]\d\d:\d\d)$/.test(time)) {
-        throw badRequest(
+        throw new DecodeError(
           `Lease in version "v1" cannot be handled as a Lease: parsing time ${JSON.stringify(time)} as ` +
             '"2006-01-02T15:04:05.000000Z07:00": cannot parse',
         )

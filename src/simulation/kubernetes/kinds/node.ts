@@ -1,6 +1,5 @@
-import type { FieldProblem } from '../api-error.js'
 import type { ApiObject, Condition } from '../api-object.js'
-import { defineResource } from '../resource.js'
+import { defineResource, type FieldProblem } from '../resource.js'
 
 export interface Node extends ApiObject {
   readonly spec: NodeSpec
@@ -63,7 +62,9 @@ export const NODES = defineResource<Node>({
         ...(taints === undefined ? {} : { taints }),
       },
       status: {
+        ...{ daemonEndpoints: { kubeletEndpoint: { Port: 0 } } },
         ...status,
+        ...(status.conditions === undefined ? {} : { conditions: status.conditions.map(withTimes) }),
         ...(status.capacity !== undefined && status.allocatable === undefined
           ? { allocatable: status.capacity }
           : {}),
@@ -90,6 +91,11 @@ export const NODES = defineResource<Node>({
     return problems
   },
 })
+
+/** The server writes these times also when nobody has said them. */
+function withTimes(condition: Condition): Condition {
+  return { ...{ lastHeartbeatTime: null, lastTransitionTime: null }, ...condition }
+}
 
 function withNotReady(taints: readonly Taint[]): readonly Taint[] {
   if (taints.some(({ key, effect }) => key === NOT_READY && effect === 'NoSchedule')) return taints

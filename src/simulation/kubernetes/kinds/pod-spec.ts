@@ -1,4 +1,4 @@
-import type { FieldProblem } from '../api-error.js'
+import type { FieldProblem } from '../resource.js'
 
 export interface PodSpec {
   readonly nodeName?: string

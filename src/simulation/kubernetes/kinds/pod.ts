@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
-import { type FieldProblem, forbidden } from '../api-error.js'
+import { forbidden } from '../api-error.js'
 import type { ApiObject, Condition } from '../api-object.js'
-import { defineResource } from '../resource.js'
+import { defineResource, type FieldProblem } from '../resource.js'
 import { completePodSpec, containerProblems, type PodSpec, qualityOf } from './pod-spec.js'
 import { PRIORITY_CLASSES } from './priority-class.js'
 
@@ -34,8 +34,9 @@ export const PODS = defineResource<Pod>({
   fields: ['spec.nodeName', 'spec.schedulerName', 'spec.restartPolicy', 'status.phase', 'status.podIP'],
   complete(object, stored) {
     const spec = completePodSpec(object.spec)
-    const status =
-      stored === null ? { phase: 'Pending' as const, qosClass: qualityOf(spec) } : (object.status ?? {})
+    if (stored === null) return { ...object, spec, status: { phase: 'Pending', qosClass: qualityOf(spec) } }
+    const { conditions } = object.status
+    const status = { ...object.status, ...(conditions && { conditions: conditions.map(withTimes) }) }
     return { ...object, spec, status }
   },
   admit(object, look) {
@@ -69,6 +70,11 @@ const UNCHANGEABLE: FieldProblem['message'] =
   'Forbidden: pod updates may not change fields other than `spec.containers[*].image`,' +
   '`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing ' +
   'tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)'
+
+/** The server writes these times also when nobody has said them. */
+function withTimes(condition: Condition): Condition {
+  return { ...{ lastProbeTime: null, lastTransitionTime: null }, ...condition }
+}
 
 export function isFinished({ status }: Pod): boolean {
   return status.phase === 'Succeeded' || status.phase === 'Failed'

@@ -1,8 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { FieldProblem } from '../api-error.js'
 import type { ApiObject, Condition, Labels } from '../api-object.js'
 import { type LabelSelector, matchesSelector } from '../label-selector.js'
-import { defineResource, type Resource } from '../resource.js'
+import { defineResource, type FieldProblem, type Resource } from '../resource.js'
 import { completePodSpec, containerProblems, type PodSpec } from './pod-spec.js'
 
 /** Whatever keeps pods made from a template. */

@@ -1,0 +1,168 @@
+import { ComputeManagementClient } from '@azure/arm-compute'
+import { DefaultAzureCredential } from '@azure/identity'
+import { EnvHttpProxyAgent, fetch } from 'undici'
+import { PortError } from '../../ports/errors.js'
+import type { AzureEnvironment } from './environment.js'
+import { asPortError, secondsOf } from './errors.js'
+import { type Pace, paceOf } from './pace.js'
+import type { RateLimit } from './rate-limit.js'
+
+/** What every call of the SDK is given. */
+export interface CallOptions {
+  readonly abortSignal: AbortSignal
+  readonly onResponse: (response: { headers: { get(name: string): string | undefined } }) => void
+}
+
+/** As much of a poller as is used: that the call was accepted. Operations are followed by hand. */
+interface Accepted {
+  submitted(): Promise<void>
+}
+
+export interface PollAnswer {
+  readonly status: number
+  readonly body: unknown
+}
+
+/** A takeover waits so long until no call of an old holder can be on its way any more. */
+const DEADLINE_MS = 10_000
+/** The list of sizes is megabytes. */
+const SIZES_DEADLINE_MS = 30_000
+/** A poll is cheap (15,000 in three minutes), and operations often end sooner than Azure says. */
+const LONGEST_POLL_PAUSE_SECONDS = 10
+const SCOPE = 'https://management.azure.com/.default'
+
+/**
+ * The SDK with our own patience: no retries and no polling of its own, a deadline on every request, a place in line
+ * before it goes out, and every error a `PortError`.
+ */
+export class AzureClient {
+  readonly #compute: ComputeManagementClient
+  readonly #credential: DefaultAzureCredential
+  readonly #endpoint: URL
+  readonly #scope: string
+  readonly #dispatcher: EnvHttpProxyAgent
+  readonly #pace: Pace
+  /** Operations not to be asked for before (monotonic milliseconds). */
+  readonly #pollAfter = new Map<string, number>()
+
+  constructor(subscriptionId: string, { endpoint, scope, ca, requestsPerSecond }: AzureEnvironment) {
+    this.#pace = paceOf(endpoint, subscriptionId, requestsPerSecond)
+    this.#endpoint = new URL(endpoint)
+    this.#scope = scope ?? SCOPE
+    this.#credential = new DefaultAzureCredential()
+    this.#compute = new ComputeManagementClient(this.#credential, subscriptionId, {
+      endpoint,
+      // Sleeping for as long as Retry-After says, inside an activity, is what Temporal is there for.
+      retryOptions: { maxRetries: 0 },
+      ...(scope === null ? {} : { credentials: { scopes: [scope] } }),
+      ...(ca === null ? {} : { tlsOptions: { ca: ca.join('\n') } }),
+    })
+    const tls = ca === null ? {} : { connect: { ca: [...ca] }, requestTls: { ca: [...ca] } }
+    this.#dispatcher = new EnvHttpProxyAgent(tls)
+  }
+
+  /** A call that changes nothing. `kind` names it for throttling, `what` for messages. */
+  read<T>(
+    kind: string,
+    what: string,
+    signal: AbortSignal,
+    call: (compute: ComputeManagementClient, options: Pick<CallOptions, 'abortSignal'>) => Promise<T>,
+  ): Promise<T> {
+    return this.#call(kind, what, this.#pace.reads, signal, (abortSignal) =>
+      call(this.#compute, { abortSignal }),
+    )
+  }
+
+  /** A call that Azure accepts and works on: the URL of its operation, or null when it named none. */
+  accept(
+    kind: string,
+    what: string,
+    signal: AbortSignal,
+    call: (compute: ComputeManagementClient, options: CallOptions) => Accepted,
+  ): Promise<string | null> {
+    return this.#call(kind, what, this.#pace.writes, signal, async (abortSignal) => {
+      let operation: string | null = null
+      let pause: number | null = null
+      const poller = call(this.#compute, {
+        abortSignal,
+        onResponse: ({ headers }) => {
+          operation ??= headers.get('azure-asyncoperation') ?? null
+          pause ??= secondsOf(headers.get('retry-after'))
+        },
+      })
+      await poller.submitted()
+      if (operation !== null) this.#notBefore(operation, pause)
+      return operation
+    })
+  }
+
+  /** Does this URL lead to where the worker was told to go? Its token goes nowhere else, whatever an answer says. */
+  mayAsk(url: string): boolean {
+    return URL.canParse(url) && new URL(url).origin === this.#endpoint.origin
+  }
+
+  /** The state of an operation; null while Azure has asked not to be asked. */
+  async poll(url: string, signal: AbortSignal): Promise<PollAnswer | null> {
+    if (performance.now() < (this.#pollAfter.get(url) ?? 0)) return null
+    const what = 'operation'
+    return this.#call('operation', what, this.#pace.reads, signal, async (abortSignal) => {
+      const token = await this.#credential.getToken(this.#scope, { abortSignal })
+      const response = await fetch(url, {
+        headers: { authorization: `Bearer ${token.token}`, accept: 'application/json' },
+        dispatcher: this.#dispatcher,
+        signal: abortSignal,
+      })
+      const text = await response.text()
+      const pause = secondsOf(response.headers.get('retry-after'))
+      if (response.status === 429) {
+        this.#pace.quiet.begin('operation', pause ?? 1)
+        throw new PortError('throttled', `${what}: 429`, { retryAfterSeconds: pause ?? 1 })
+      }
+      this.#notBefore(url, pause)
+      return { status: response.status, body: json(text) }
+    })
+  }
+
+  #notBefore(url: string, seconds: number | null): void {
+    if (seconds === null || seconds === 0) this.#pollAfter.delete(url)
+    else this.#pollAfter.set(url, performance.now() + Math.min(seconds, LONGEST_POLL_PAUSE_SECONDS) * 1000)
+  }
+
+  async #call<T>(
+    kind: string,
+    what: string,
+    limit: RateLimit,
+    signal: AbortSignal,
+    call: (abortSignal: AbortSignal) => Promise<T>,
+  ): Promise<T> {
+    signal.throwIfAborted()
+    this.#pace.quiet.mustBeOver(kind, what)
+    await limit.turn(signal)
+    const deadlineMs = kind === 'skus' ? SIZES_DEADLINE_MS : DEADLINE_MS
+    try {
+      return await call(AbortSignal.any([signal, AbortSignal.timeout(deadlineMs)]))
+    } catch (error) {
+      // Somebody's decision to stop is not Azure's fault and must not look like it.
+      signal.throwIfAborted()
+      if (error instanceof PortError) throw error
+      const failure = asPortError(what, error)
+      if (failure.kind === 'throttled') this.#pace.quiet.begin(kind, failure.retryAfterSeconds ?? 1)
+      throw failure
+    }
+  }
+}
+
+/** All items of a paged list. */
+export async function all<T>(pages: AsyncIterable<T>): Promise<T[]> {
+  const items: T[] = []
+  for await (const item of pages) items.push(item)
+  return items
+}
+
+function json(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,69 @@
+import { z } from 'zod'
+import { PortError } from '../../ports/errors.js'
+import { type AzureClient, all } from './client.js'
+import { Remembered } from './remembered.js'
+import { skuAnswer, usageAnswer } from './schema.js'
+import { type Size, sizeOf } from './sizes.js'
+
+/** The list is megabytes, and changes with a new generation of hardware. */
+const SIZES_SECONDS = 600
+const USAGES_SECONDS = 15
+
+/** Cores in use and allowed, by family or regional total, in lower case. */
+export type Quotas = ReadonlyMap<string, { readonly used: number; readonly limit: number }>
+
+/** What a region offers a subscription: sizes and quota. */
+export class Region {
+  readonly #client: AzureClient
+  readonly #sizes = new Remembered<ReadonlyMap<string, Size>>(SIZES_SECONDS)
+  readonly #quotas = new Remembered<Quotas>(USAGES_SECONDS)
+
+  constructor(client: AzureClient) {
+    this.#client = client
+  }
+
+  async size(location: string, name: string, signal: AbortSignal): Promise<Size | undefined> {
+    return (await this.sizes(location, signal)).get(name.toLowerCase())
+  }
+
+  /** By name in lower case. */
+  sizes(location: string, signal: AbortSignal): Promise<ReadonlyMap<string, Size>> {
+    return this.#sizes.get(location.toLowerCase(), async () => {
+      const what = `sizes in ${location}`
+      const filter = `location eq '${location}'`
+      const answers = await this.#client.read('skus', what, signal, ({ resourceSkus }, options) =>
+        all(resourceSkus.list({ ...options, filter })),
+      )
+      const sizes = understood(what, z.array(skuAnswer), answers)
+        .filter((sku) => sku.resourceType === 'virtualMachines')
+        .map((sku) => sizeOf(sku, location))
+      return new Map(sizes.map((size) => [size.name.toLowerCase(), size]))
+    })
+  }
+
+  quotas(location: string, signal: AbortSignal): Promise<Quotas> {
+    return this.#quotas.get(location.toLowerCase(), async () => {
+      const what = `quota in ${location}`
+      const answers = await this.#client.read('usages', what, signal, ({ usage }, options) =>
+        all(usage.list(location, options)),
+      )
+      return new Map(
+        understood(what, z.array(usageAnswer), answers).map(({ name, currentValue, limit }) => [
+          (name.value ?? '').toLowerCase(),
+          { used: currentValue, limit },
+        ]),
+      )
+    })
+  }
+}
+
+/** A foreign answer as one of our records. Throws `PortError` naming the field that is not as it should be. */
+export function understood<T>(what: string, schema: z.ZodType<T>, value: unknown): T {
+  const parsed = schema.safeParse(value)
+  if (parsed.success) return parsed.data
+  const [issue] = parsed.error.issues
+  throw new PortError(
+    'refused',
+    `${what}: answer not understood: ${issue?.path.join('.')}: ${issue?.message}`,
+  )
+}

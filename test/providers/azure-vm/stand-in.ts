@@ -1,0 +1,54 @@
+import { readFileSync } from 'node:fs'
+import { afterAll, expect } from 'vitest'
+import { AzureVmMachines } from '../../../src/providers/azure-vm/machines.js'
+import { azureVmOptions } from '../../../src/providers/azure-vm/options.js'
+import { ArmCloud, type ArmCloudOptions } from '../../../src/simulation/arm/arm-cloud.js'
+import type { ArmLog } from '../../../src/simulation/arm/arm-log.js'
+import type { ArmSku } from '../../../src/simulation/arm/arm-skus.js'
+import type { NewVm } from '../../../src/simulation/arm/new-vm.js'
+import { trafficFaults } from '../../simulation/arm/oav.js'
+
+export const GROUP = 'rg-nodes'
+export const REGION = 'southcentralus'
+
+/** Recorded sizes of two regions. */
+export const SKUS: readonly ArmSku[] = JSON.parse(
+  readFileSync(new URL('../../fixtures/azure/resource-skus.json', import.meta.url), 'utf8'),
+).value
+
+const logs: ArmLog[] = []
+
+/** All that this file sends to a stand-in, and all it answers, is held to the description of the service at the end. */
+export function watchTraffic(arm: ArmCloud): void {
+  logs.push(arm.log)
+}
+
+afterAll(async () => {
+  expect(await trafficFaults(logs.flatMap((log) => log.all()))).toEqual([])
+})
+
+/** A stand-in in the region most sizes were recorded in. Its identity endpoint becomes this process's. */
+export async function startArm(options: ArmCloudOptions = {}): Promise<ArmCloud> {
+  const arm = new ArmCloud({ location: REGION, skus: SKUS, ...options })
+  watchTraffic(arm)
+  await arm.start()
+  Object.assign(process.env, arm.identityEnvironment, {
+    AZURE_TOKEN_CREDENTIALS: 'ManagedIdentityCredential',
+  })
+  return arm
+}
+
+export function addVm(arm: ArmCloud, name: string, changes: Partial<NewVm> = {}) {
+  return arm.addVm({ name, resourceGroup: GROUP, size: 'Standard_D2s_v3', osDiskGiB: 64, ...changes })
+}
+
+/** The provider as a worker makes it, but for where its settings come from. */
+export function machinesOn(arm: ArmCloud, options: Record<string, unknown> = {}): AzureVmMachines {
+  const { subscriptionId } = arm.settings
+  return new AzureVmMachines(azureVmOptions.parse({ subscriptionId, resourceGroup: GROUP, ...options }), {
+    endpoint: arm.url,
+    scope: null,
+    ca: [arm.ca],
+    requestsPerSecond: 10_000,
+  })
+}
