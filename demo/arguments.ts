@@ -8,14 +8,19 @@ export interface DemoArguments {
   readonly keep: boolean
   /** What goes wrong, to show what a failure looks like. */
   readonly fail: Failure | null
+  readonly kubernetes: 'embedded' | 'real'
+  readonly provider: 'simulated' | 'azure-vm'
   readonly help: boolean
 }
 
-export const USAGE = `npm run demo -- [--keep] [--fail ${FAILURES.join('|')}]
+export const USAGE = `npm run demo -- [--keep] [--fail ${FAILURES.join('|')}] [--provider simulated|azure-vm] [--kubernetes embedded|real]
 
   --keep  leaves Temporal, the cluster and the worker running, and prints the stock temporal lines to try
   --fail  drain: a disruption budget never allows an eviction; start: a machine does not start any more;
-          capacity: the cloud has no room for the new size`
+          capacity: the cloud has no room for the new size
+  --provider    simulated, or azure-vm: the unmodified Azure SDK against a stand-in for Azure Resource Manager
+  --kubernetes  embedded (a small Kubernetes API in this process) or real (etcd, API server, controllers: built
+          from source the first time, some five minutes on two cores)`
 
 /** Throws an error whose message is for the person. */
 export function demoArguments(args: readonly string[]): DemoArguments {
@@ -24,6 +29,8 @@ export function demoArguments(args: readonly string[]): DemoArguments {
     options: {
       keep: { type: 'boolean', default: false },
       fail: { type: 'string' },
+      kubernetes: { type: 'string', default: 'embedded' },
+      provider: { type: 'string', default: 'simulated' },
       help: { type: 'boolean', default: false },
     },
   })
@@ -31,5 +38,16 @@ export function demoArguments(args: readonly string[]): DemoArguments {
   if (values.fail !== undefined && fail === undefined) {
     throw new Error(`--fail takes ${FAILURES.join(', ')}; not ${values.fail}`)
   }
-  return { keep: values.keep, fail: fail ?? null, help: values.help }
+  const { kubernetes } = values
+  if (kubernetes !== 'embedded' && kubernetes !== 'real') {
+    throw new Error(`--kubernetes takes embedded or real; not ${kubernetes}`)
+  }
+  const { provider } = values
+  if (provider !== 'simulated' && provider !== 'azure-vm') {
+    throw new Error(`--provider takes simulated or azure-vm; not ${provider}`)
+  }
+  if (provider === 'azure-vm' && (fail === 'start' || fail === 'capacity')) {
+    throw new Error(`--fail ${fail} goes with --provider simulated`)
+  }
+  return { keep: values.keep, fail: fail ?? null, kubernetes, provider, help: values.help }
 }

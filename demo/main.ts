@@ -17,7 +17,7 @@ import { CLUSTER, type DemoWorld, startDemoWorld } from './world.js'
 const TASK_QUEUE = 'noderoll'
 
 /** Temporal, a cluster and a worker are started; the cluster is rolled. Gives the exit code of the rollout. */
-async function main({ keep, fail }: DemoArguments): Promise<number> {
+async function main({ keep, ...size }: DemoArguments): Promise<number> {
   const ends: (() => Promise<unknown>)[] = []
   const startedAt = performance.now()
   const say = (text: string) => {
@@ -27,9 +27,9 @@ async function main({ keep, fail }: DemoArguments): Promise<number> {
     Runtime.install({ logger: new DefaultLogger('ERROR'), telemetryOptions: { logging: { forward: {} } } })
     const temporal = await startTemporal({ ui: true })
     ends.push(() => temporal.stop())
-    const world = await startDemoWorld({ control: 3, workers: 4, fail })
+    const world = await startDemoWorld({ ...size, control: 3, workers: 6 })
     ends.push(() => world.stop())
-    say('Temporal and a cluster are up: 3 control nodes and 4 workers with workloads and disruption budgets')
+    say('Temporal and a cluster are up: 3 control nodes and 6 workers with workloads and disruption budgets')
 
     const native = await NativeConnection.connect({ address: temporal.address })
     const connection = await Connection.connect({ address: temporal.address })
@@ -46,7 +46,7 @@ async function main({ keep, fail }: DemoArguments): Promise<number> {
       await connection.close()
       await native.close()
     })
-    say('A worker polls; the rollout begins: control nodes to medium, workers to large with 80 GiB')
+    say('A worker polls; the rollout begins: another size for all, a bigger disk for the workers')
 
     const noderoll = new NoderollClient({ client: new Client({ connection }), taskQueue: TASK_QUEUE })
     const rollout = await noderoll.startRollout(world.spec, { by: 'npm run demo' })

@@ -1,6 +1,6 @@
 import { badRequest, conflict, notFound, type Status, success } from './api-error.js'
-import { isTerminating, type JsonObject, partOf, timestamp, withCondition } from './api-object.js'
-import { PODS } from './kinds/pod.js'
+import { isTerminating, type JsonObject, partOf } from './api-object.js'
+import { PODS, withPodCondition } from './kinds/pod.js'
 import type { Resource } from './resource.js'
 import type { Store } from './store.js'
 
@@ -19,12 +19,7 @@ export function bindPod(store: Store, namespace: string, name: string, body: Jso
   if (pod.spec.nodeName !== undefined) {
     throw conflict(BINDING, name, `pod ${name} is already assigned to node "${pod.spec.nodeName}"`)
   }
-  const { conditions } = pod.status
-  const scheduled = withCondition(conditions, { type: 'PodScheduled', status: 'True' }, timestamp())
-  store.put(PODS, {
-    ...pod,
-    spec: { ...pod.spec, nodeName: node },
-    status: { ...pod.status, conditions: scheduled },
-  })
+  const bound = { ...pod, spec: { ...pod.spec, nodeName: node } }
+  store.put(PODS, withPodCondition(bound, { type: 'PodScheduled', status: 'True' }))
   return success(undefined, 201)
 }

@@ -28,18 +28,19 @@ export function deleteObject(
     ? endingSooner(stored, options.gracePeriodSeconds)
     : ended(stored, graceSecondsOf(resource, stored, options), timestamp())
   const isLast = isReleased(ending)
-  // Only a pod is seen to end; other things are there, and then they are not.
-  const last = isLast && resource !== PODS ? stored : ending
-  const shown = options.dryRun ? last : written(store, resource, stored, last, isLast)
+  const shown = options.dryRun ? ending : written(store, resource, stored, ending)
   // Pods are shown as they last were, other things only named.
   if (!isLast || resource === PODS) return shown
   const { group, plural } = resource
   return success({ name, ...(group === '' ? {} : { group }), kind: plural, uid: stored.metadata.uid })
 }
 
-function written(store: Store, resource: Resource, before: ApiObject, after: ApiObject, isLast: boolean) {
-  if (isLast) return store.remove(resource, after)
-  return after === before ? before : store.put(resource, after)
+/** A pod is seen to end even when it ends at once; other things are there, and then they are not. */
+function written(store: Store, resource: Resource, stored: ApiObject, ending: ApiObject): ApiObject {
+  const isLast = isReleased(ending)
+  if (isLast && resource !== PODS) return store.remove(resource, stored)
+  const seen = ending === stored ? stored : store.put(resource, ending)
+  return isLast ? store.remove(resource, seen) : seen
 }
 
 function checkPreconditions(

@@ -4,7 +4,7 @@ import { isTerminating, isTrue, type JsonObject, partOf, timestamp, withConditio
 import { type DeleteOptions, readDeleteOptions } from './delete-options.js'
 import { deleteObject } from './deletion.js'
 import { BUDGETS, type Budget } from './kinds/budget.js'
-import { isFinished, PODS, type Pod } from './kinds/pod.js'
+import { isFinished, PODS, type Pod, withPodCondition } from './kinds/pod.js'
 import { matchesSelector } from './label-selector.js'
 import type { Store } from './store.js'
 
@@ -140,8 +140,7 @@ function deleteWithReason(store: Store, pod: Pod, options: DeleteOptions): void 
     reason: 'EvictionByEvictionAPI',
     message: 'Eviction API: evicting',
   } as const
-  const conditions = withCondition(pod.status.conditions, reason, timestamp())
-  store.put(PODS, { ...pod, status: { ...pod.status, conditions } })
+  store.put(PODS, withPodCondition(pod, reason))
   const { resourceVersion: _, ...preconditions } = options.preconditions ?? {}
   deleteObject(store, PODS, namespace, name, { ...options, preconditions })
 }

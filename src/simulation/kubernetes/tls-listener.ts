@@ -1,12 +1,14 @@
 import type { RequestListener } from 'node:http'
 import { createServer as createHttpsServer, type Server as HttpsServer } from 'node:https'
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Certificate } from './certificate.js'
 import type { Gate } from './gate.js'
 
 const HOST = '127.0.0.1'
 /** Longer than clients keep a quiet connection: one that is closed under a request looks like a lost answer. */
 const KEEP_ALIVE_MS = 90_000
+const NOTICE_MS = 20
 
 /**
  * HTTPS on one port of this machine. With the gate shut it is as if the process had been stopped: connections are
@@ -51,8 +53,10 @@ export class TlsListener {
     if (server === null) return
     this.#server = null
     const closed = new Promise<void>((resolve) => server.close(() => resolve()))
-    for (const socket of this.#sockets) socket.resetAndDestroy()
+    for (const socket of this.#sockets) socket.destroy()
     await closed
+    // Clients in this very process have to notice, as they would before another process had ended.
+    await sleep(NOTICE_MS)
   }
 
   #connected(socket: Socket): void {

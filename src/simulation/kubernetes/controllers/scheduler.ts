@@ -1,7 +1,7 @@
-import { isTerminating, timestamp, withCondition } from '../api-object.js'
+import { isTerminating } from '../api-object.js'
 import { bindPod } from '../binding.js'
 import { NODES, type Node } from '../kinds/node.js'
-import { PODS, type Pod } from '../kinds/pod.js'
+import { PODS, type Pod, withPodCondition } from '../kinds/pod.js'
 import type { ObjectIndex } from '../object-index.js'
 import type { Change, Store } from '../store.js'
 import type { Controller } from './controller.js'
@@ -65,8 +65,7 @@ export class Scheduler implements Controller {
     const before = pod.status.conditions?.find(({ type }) => type === 'PodScheduled')
     if (before?.message === message) return
     const condition = { type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message } as const
-    const conditions = withCondition(pod.status.conditions, condition, timestamp())
-    this.#store.put(PODS, { ...pod, status: { ...pod.status, conditions } })
+    this.#store.put(PODS, withPodCondition(pod, condition))
   }
 }
 

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { forbidden } from '../api-error.js'
-import type { ApiObject, Condition } from '../api-object.js'
+import { type ApiObject, type Condition, timestamp, withCondition } from '../api-object.js'
 import { defineResource, type FieldProblem } from '../resource.js'
 import { completePodSpec, containerProblems, type PodSpec, qualityOf } from './pod-spec.js'
 import { PRIORITY_CLASSES } from './priority-class.js'
@@ -70,6 +70,12 @@ const UNCHANGEABLE: FieldProblem['message'] =
   'Forbidden: pod updates may not change fields other than `spec.containers[*].image`,' +
   '`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing ' +
   'tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)'
+
+/** With this condition in its status. */
+export function withPodCondition(pod: Pod, condition: Condition): Pod {
+  const conditions = withCondition(pod.status.conditions, withTimes(condition), timestamp())
+  return { ...pod, status: { ...pod.status, conditions } }
+}
 
 /** The server writes these times also when nobody has said them. */
 function withTimes(condition: Condition): Condition {
