@@ -31,7 +31,9 @@ describe('workers that are frozen, killed and replaced', () => {
     await bed.close()
   })
 
-  it('CKS-24 a worker frozen between its check and the stop, woken after a takeover, sends no second stop', async () => {
+  it('CKS-24 a worker frozen between its check and the stop, woken after a takeover, sends no second stop', {
+    timeout: 180_000,
+  }, async () => {
     await bed.startCluster({ workers: 2, delays: { stopMs: 4_000 } })
     await bed.reachThrough(proxy)
     const frozen = await bed.startWorkerProcess()
@@ -69,7 +71,9 @@ describe('workers that are frozen, killed and replaced', () => {
       expect([marksOf(node), node.spec.unschedulable ?? false]).toEqual([[], false])
   })
 
-  it('CKS-24 no uncordon reaches a node whose machine is being stopped, whoever wakes up', async () => {
+  it('CKS-24 no uncordon reaches a node whose machine is being stopped, whoever wakes up', {
+    timeout: 180_000,
+  }, async () => {
     await bed.startCluster({ workers: 1, delays: { stopMs: 3_000 } })
     await bed.reachThrough(proxy)
     const frozen = await bed.startWorkerProcess()
