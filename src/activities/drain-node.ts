@@ -51,8 +51,7 @@ export function drainNode(world: World) {
             fail: (why) =>
               failure(
                 'DrainBlocked',
-                `drain of ${name} did not end in ${Math.round(input.limitSeconds)} s: ${why.join('; ')}. ` +
-                  'The node was put back; evicted pods stay where they are now',
+                `drain of ${name} did not end in ${Math.round(input.limitSeconds)} s: ${why.join('; ')}`,
               ),
           },
           look: async () => {

@@ -64,6 +64,8 @@ export function failedOf(error: unknown, step: string): Failed {
   }
 }
 
-function rootOf(error: unknown): unknown {
-  return error instanceof ActivityFailure && error.cause !== undefined ? error.cause : error
+/** What an activity really failed of: the failure of its last attempt, also where Temporal timed it out in the end. */
+export function rootOf(error: unknown): unknown {
+  const cause = error instanceof ActivityFailure && error.cause !== undefined ? error.cause : error
+  return cause instanceof TimeoutFailure && cause.cause instanceof ApplicationFailure ? cause.cause : cause
 }

@@ -40,9 +40,8 @@ async function rollNode(
   }
   const acted = job.node.how === 'return' ? { kind: 'done' as const } : await strategy.act(job, acting)
   if (acted.kind === 'failed') {
-    if (acted.begun !== 'yes' && (await untouched(job, context, acted.begun))) {
-      return say(job, acted.step, acted.failed, 'putBack', null)
-    }
+    const outcome = acted.begun === 'yes' ? null : await putBack(job, context, acted.begun)
+    if (outcome !== null) return say(job, acted.step, acted.failed, outcome, null)
     return settleNode(job, context, acting, acted.step, acted.failed)
   }
   const failed = await verify(job, context, job.node.wants)
@@ -54,24 +53,24 @@ async function rollNode(
   return settleNode(job, context, acting, 'verify', failed)
 }
 
-/** Is it certain that no act was begun, and is the node put back? When nobody can say, it counts as begun. */
-async function untouched(
+/** K1, where it is certain that no act was begun; null where one was, or nobody can say. */
+async function putBack(
   job: NodeJob,
   { spec, rollout, control }: NodeContext,
   begun: 'no' | 'unknown',
-): Promise<boolean> {
+): Promise<'putBack' | 'left' | null> {
   const name = batchNodeName(job.node)
   try {
     const budgetSeconds = begun === 'no' ? SHORT_SECONDS : SLACK_SECONDS
     const input = { target: spec.target, rollout, token: job.token, jobs: [job] }
     const [undone] = await step('undoNodes', { summary: name, budgetSeconds }, input)
-    if (undone?.kind === 'acted') return false
+    if (undone?.kind === 'acted') return null
     control.step(job, 'putBack')
-    return true
+    return undone?.kind === 'restored' ? 'putBack' : 'left'
   } catch (error) {
     // Still cordoned and marked without an act: release gives it back.
     control.warn([failedOf(error, `putting back ${name}`).message])
-    return begun === 'no'
+    return begun === 'no' ? 'left' : null
   }
 }
 

@@ -1,5 +1,7 @@
+import { ActivityFailure, TimeoutFailure } from '@temporalio/common'
 import { ActivityCancellationType, type ActivityOptions, proxyActivities } from '@temporalio/workflow'
 import type { RolloutActivities } from '../api/activities.js'
+import { rootOf } from '../api/failures.js'
 import { HEARTBEAT_SECONDS } from '../api/timing.js'
 
 /**
@@ -24,18 +26,35 @@ export interface StepOptions {
 type Input<K extends keyof RolloutActivities> = Parameters<RolloutActivities[K]>[0]
 type Output<K extends keyof RolloutActivities> = Awaited<ReturnType<RolloutActivities[K]>>
 
-/** Runs one step within its budget. Throws `ActivityFailure` with the step's failure as cause. */
-export function step<K extends keyof RolloutActivities>(
+/** A step that never ends because its worker dies of it every time is given up after so many budgets. */
+const MOST_OUTAGES = 500
+
+/**
+ * Runs one step within its budget. Throws `ActivityFailure` with the step's failure as cause.
+ *
+ * A step that a worker works on ends by itself, with a sentence. One that Temporal had to time out had no worker: that
+ * time is not the step's, and it is asked for again, so that a rollout goes on where it was after hours without one (CKS-24).
+ */
+export async function step<K extends keyof RolloutActivities>(
   name: K,
   options: StepOptions,
   input: Input<K>,
 ): Promise<Output<K>> {
   const budget = `${Math.max(1, Math.ceil(options.budgetSeconds))} seconds`
   const activity = activities[name] as unknown as Callable<Input<K>, Output<K>>
-  return activity.executeWithOptions(
-    { ...OPTIONS, scheduleToCloseTimeout: budget, summary: options.summary },
-    [input],
-  )
+  const withOptions = { ...OPTIONS, scheduleToCloseTimeout: budget, summary: options.summary }
+  for (let outages = 0; ; outages++) {
+    try {
+      return await activity.executeWithOptions(withOptions, [input])
+    } catch (error) {
+      if (!hadNoWorker(error) || outages === MOST_OUTAGES) throw error
+    }
+  }
+}
+
+/** Timed out, and no attempt of it ever failed with a sentence: then none was alive. */
+function hadNoWorker(error: unknown): boolean {
+  return error instanceof ActivityFailure && rootOf(error) instanceof TimeoutFailure
 }
 
 interface Callable<In, Out> {

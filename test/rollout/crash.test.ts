@@ -132,6 +132,29 @@ describe('rollouts whose worker or workflow dies', () => {
     for (const node of await bed.nodes()) expect(marksOf(node)).toEqual([])
   }, 180_000)
 
+  it('CKS-24 no worker for longer than a step may take: the rollout goes on where it was', async () => {
+    await bed.startCluster({ workers: 1 })
+    const doomed = await bed.startWorkerProcess()
+    const off = bed.cluster.cloud.onRequest(
+      { call: 'start', machine: 'w-1' },
+      async () => doomed.kill(),
+      'answer',
+    )
+    const handle = await bed.start(bed.spec({ pools: LARGE, machineTimeout: '2s', batchTimeout: '120s' }))
+    const timedOut = async () => {
+      const { events = [] } = await handle.fetchHistory()
+      return (events ?? []).some((event) => event.activityTaskTimedOutEventAttributes != null)
+    }
+    await waitUntil(timedOut, { for: 'the start to be timed out', timeoutMs: 60_000, everyMs: 200 })
+    off()
+
+    await bed.startWorkerProcess()
+    const end = await bed.endOf(handle)
+
+    expect(end).toMatchObject({ kind: 'completed', result: { outcome: 'done', failed: [] } })
+    await expectAllRolled(['w-1'])
+  })
+
   it('CKS-24 a running rollout reset to each of its batches restarts no node twice', async () => {
     await bed.startCluster({ workers: 4 })
     await bed.startWorker()

@@ -3,7 +3,7 @@ import { ApiError, alreadyExists, badRequest, conflict, invalid, modified, notFo
 import { type ApiObject, isTerminating, type JsonObject, partOf } from './api-object.js'
 import { metadataProblems, nameProblems, newMetadata, updatedMetadata } from './metadata.js'
 import { checkNamespace } from './namespace-lifecycle.js'
-import { apiVersionOf, type Resource } from './resource.js'
+import { apiVersionOf, type FieldProblem, type Resource } from './resource.js'
 import type { Store } from './store.js'
 import { tidy } from './tidy.js'
 
@@ -88,7 +88,7 @@ export class Registry {
     const metadata = updatedMetadata(given, stored.metadata)
     const object = this.#completed(resource, tidied<T>(resource, body, metadata), stored, options)
     const problems = [
-      ...uidProblems(given, stored),
+      ...immutableProblems(given, stored),
       ...metadataProblems(object.metadata, stored.metadata),
       ...(resource.problems?.(object, stored) ?? []),
     ]
@@ -200,8 +200,20 @@ function checkVersion(
   if (resourceVersion && resourceVersion !== metadata.resourceVersion) throw modified(resource, name)
 }
 
-function uidProblems({ uid }: JsonObject, { metadata }: ApiObject) {
-  if (!uid || uid === metadata.uid) return []
-  const message = `Invalid value: "${uid}": field is immutable`
-  return [{ reason: 'FieldValueInvalid' as const, field: 'metadata.uid', message }]
+/** A client may leave out what is the server's, but not say something else. */
+function immutableProblems(
+  { uid, deletionTimestamp }: JsonObject,
+  { metadata }: ApiObject,
+): readonly FieldProblem[] {
+  const changed = [
+    ...(uid && uid !== metadata.uid ? [{ name: 'uid', value: uid }] : []),
+    ...(deletionTimestamp && metadata.deletionTimestamp === undefined
+      ? [{ name: 'deletionTimestamp', value: deletionTimestamp }]
+      : []),
+  ]
+  return changed.map(({ name, value }) => ({
+    reason: 'FieldValueInvalid',
+    field: `metadata.${name}`,
+    message: `Invalid value: "${value}": field is immutable`,
+  }))
 }

@@ -38,6 +38,8 @@ class Watch {
   readonly #endsAfterMs: number
   /** Everything up to this version has been told. */
   #position = 0
+  /** The last version that the client has seen. */
+  #told = 0
   #timers: NodeJS.Timeout[] = []
   #unsubscribe: (() => void)[] = []
 
@@ -65,6 +67,7 @@ class Watch {
       this.#sendAll(wantsInitial)
     } else {
       this.#position = Number(from)
+      this.#told = this.#position
     }
     response.on('close', () => this.#leave())
     this.#unsubscribe = [store.subscribe(() => this.#send()), gate.onOpen(() => this.#send())]
@@ -127,7 +130,8 @@ class Watch {
 
   #bookmark(annotations?: Readonly<Record<string, string>>): void {
     const { request, form, gate } = this.#parts
-    if (!gate.isOpen) return
+    // Who has heard of everything needs no word of it.
+    if (!gate.isOpen || (annotations === undefined && this.#position <= this.#told)) return
     const { resource } = request
     const metadata = {
       ...{ resourceVersion: String(this.#position), creationTimestamp: null },
@@ -140,6 +144,7 @@ class Watch {
 
   #write(type: EventType, object: object): void {
     const { response } = this.#parts
+    this.#told = this.#position
     response.write(`${JSON.stringify({ type, object })}\n`)
     if (response.writableLength > MOST_UNREAD_BYTES) response.destroy()
   }

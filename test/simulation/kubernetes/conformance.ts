@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { Agent, type Dispatcher, request } from 'undici'
 import { afterAll, beforeAll, describe } from 'vitest'
 import { cleanCluster } from '../../support/clean.js'
 import type { ControlPlaneClient } from '../../support/control-plane.js'
@@ -62,8 +63,8 @@ export class ClusterUnderTest {
 
   static async open(kube: Cluster): Promise<ClusterUnderTest> {
     const namespace = `conformance-${randomUUID().slice(0, 8)}`
-    const labels = { 'noderoll.test': '1' }
-    await kube.api.ok('POST', '/api/v1/namespaces', { metadata: { name: namespace, labels } })
+    // Not labelled as the tests' namespaces are: it outlives the cleaning between two tests.
+    await kube.api.ok('POST', '/api/v1/namespaces', { metadata: { name: namespace } })
     return new ClusterUnderTest(kube, namespace)
   }
 
@@ -78,6 +79,22 @@ export class ClusterUnderTest {
 
   async call(method: string, path: string, body?: unknown, contentType?: string): Promise<KubeAnswer> {
     return await this.api.call(method, this.path(path), body, contentType ? { contentType } : {})
+  }
+
+  /** As the administrator unless the headers say otherwise. */
+  async callWith(headers: Readonly<Record<string, string>>, path: string, method = 'GET') {
+    const { url, ca } = this.kube.access
+    const dispatcher = new Agent({ connect: { ca } })
+    const authorization = `Bearer ${this.kube.token('admin')}`
+    const answer = await request(url + this.path(path), {
+      ...{ method: method as Dispatcher.HttpMethod, dispatcher },
+      headers: { authorization, ...headers },
+    })
+    const text = await answer.body.text()
+    await dispatcher.close()
+    // biome-ignore lint/suspicious/noExplicitAny: tests look into objects of every kind
+    const body: any = text.startsWith('{') ? JSON.parse(text) : null
+    return { status: answer.statusCode, headers: answer.headers, body, text }
   }
 
   async ok(method: string, path: string, body?: unknown, contentType?: string): Promise<KubeObject> {
@@ -145,12 +162,11 @@ export class ClusterUnderTest {
 
   async clean(): Promise<void> {
     await cleanCluster(this.kube)
-    const metadata = { name: this.namespace, labels: { 'noderoll.test': '1' } }
-    await this.call('POST', '/api/v1/namespaces', { metadata })
   }
 
   async close(): Promise<void> {
     await cleanCluster(this.kube)
+    await this.call('DELETE', `/api/v1/namespaces/${this.namespace}`)
     this.kube.close()
   }
 }

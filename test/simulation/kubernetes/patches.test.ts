@@ -56,16 +56,14 @@ onBoth('patches', (cluster) => {
   })
 
   it('change nothing that is the server’s', async () => {
-    const before = await cluster().get(`${MAPS}/patched`)
-    const metadata = { creationTimestamp: '2020-01-01T00:00:00Z', deletionTimestamp: '2020-01-01T00:00:00Z' }
+    const { metadata } = await cluster().get(`${MAPS}/patched`)
+    const changes = { creationTimestamp: '2020-01-01T00:00:00Z', generation: 7, uid: null }
 
-    const { body } = await patch({ metadata, data: { x: 'z' } }, MERGE)
+    const changed = await patch({ metadata: changes }, MERGE)
+    const ending = await patch({ metadata: { deletionTimestamp: '2020-01-01T00:00:00Z' } }, MERGE)
 
-    expect(body.metadata).toMatchObject({
-      creationTimestamp: (before.metadata as unknown as { creationTimestamp: string }).creationTimestamp,
-      uid: before.metadata.uid,
-    })
-    expect(body.metadata).not.toHaveProperty('deletionTimestamp')
+    expect(changed).toMatchObject({ status: 200, body: { metadata } })
+    expect(ending).toMatchObject({ status: 422, body: { reason: 'Invalid' } })
   })
 
   it('of what does not exist are refused', async () => {
@@ -82,6 +80,7 @@ onBoth('patches', (cluster) => {
         { op: 'replace', path: '/metadata/labels/a', value: '9' },
         { op: 'add', path: '/metadata/labels/example.org~1c', value: '3' },
         { op: 'remove', path: '/metadata/labels/b' },
+        { op: 'replace', path: '/metadata/labels/new', value: '4' },
         { op: 'copy', from: '/data/x', path: '/data/copied' },
         { op: 'move', from: '/data/x', path: '/data/moved' },
       ]
@@ -89,7 +88,7 @@ onBoth('patches', (cluster) => {
       expect(await patch(operations, JSON_PATCH)).toMatchObject({
         status: 200,
         body: {
-          metadata: { labels: { a: '9', 'example.org/c': '3' } },
+          metadata: { labels: { a: '9', 'example.org/c': '3', new: '4' } },
           data: { copied: 'y', moved: 'y' },
         },
       })
@@ -98,7 +97,9 @@ onBoth('patches', (cluster) => {
     it.each([
       ['a test that fails', { op: 'test', path: '/data/x', value: 'z' }],
       ['something to remove that is not there', { op: 'remove', path: '/data/none' }],
-      ['something to replace that is not there', { op: 'replace', path: '/data/none', value: '1' }],
+      ['something to replace where there is no place', { op: 'replace', path: '/none/x', value: '1' }],
+      ['something to add where there is no place', { op: 'add', path: '/none/x', value: '1' }],
+      ['a word that is none', { op: 'nothing', path: '/data/x' }],
     ])('are refused with %s', async (_, operation) => {
       expect(await patch([operation], JSON_PATCH)).toMatchObject({ status: 422, body: INVALID_PATCH })
     })

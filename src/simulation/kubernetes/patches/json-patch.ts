@@ -30,7 +30,7 @@ function applied(root: unknown, { op, path, from, value }: Operation): unknown {
     case 'remove':
       return remove(root, path)
     case 'replace':
-      return add(remove(root, path), path, value)
+      return replace(root, path, value)
     case 'move': {
       const moved = read(root, from ?? '')
       return add(remove(root, from ?? ''), path, moved)
@@ -38,7 +38,7 @@ function applied(root: unknown, { op, path, from, value }: Operation): unknown {
     case 'copy':
       return add(root, path, structuredClone(read(root, from ?? '')))
     case 'test':
-      return isDeepStrictEqual(read(root, path), value) ? root : fail()
+      return isDeepStrictEqual(readIfThere(root, path) ?? null, value ?? null) ? root : fail()
     default:
       return fail()
   }
@@ -55,6 +55,14 @@ function add(root: unknown, path: string, value: unknown): unknown {
   return root
 }
 
+/** The API server minds no missing field, only a missing place for it. */
+function replace(root: unknown, path: string, value: unknown): unknown {
+  const keys = keysOf(path)
+  const last = keys.pop()
+  const container = last === undefined ? null : containerAt(root, keys)
+  return add(Array.isArray(container) ? remove(root, path) : root, path, value)
+}
+
 function remove(root: unknown, path: string): unknown {
   const keys = keysOf(path)
   const last = keys.pop()
@@ -64,6 +72,14 @@ function remove(root: unknown, path: string): unknown {
   else if (last in container) delete container[last]
   else fail()
   return root
+}
+
+function readIfThere(root: unknown, path: string): unknown {
+  const keys = keysOf(path)
+  const last = keys.pop()
+  if (last === undefined) return root
+  const container = containerAt(root, keys)
+  return isJsonObject(container) ? container[last] : memberOf(container, last)
 }
 
 function read(root: unknown, path: string): unknown {
