@@ -153,7 +153,7 @@ export function methodNotAllowed(): ApiError {
 }
 
 /** `poddisruptionbudgets.policy` */
-export function qualified({ plural, group }: Resource): string {
+function qualified({ plural, group }: Resource): string {
   return group === '' ? plural : `${plural}.${group}`
 }
 

@@ -69,7 +69,7 @@ export function metadataProblems(metadata: ObjectMeta, stored: ObjectMeta | null
   return problems
 }
 
-export function randomSuffix(): string {
+function randomSuffix(): string {
   return Array.from({ length: SUFFIX_LENGTH }, () => SUFFIX_LETTERS[randomInt(SUFFIX_LETTERS.length)]).join(
     '',
   )

@@ -48,7 +48,7 @@ export interface Look {
   list<T extends ApiObject>(resource: Resource<T>, namespace?: string): readonly T[]
 }
 
-export const ALL_VERBS: readonly Verb[] = [
+const ALL_VERBS: readonly Verb[] = [
   'create',
   'delete',
   'deletecollection',

@@ -123,7 +123,7 @@ export class Store implements Look {
 }
 
 /** Sorts as the API server lists. */
-export function keyOf(namespace: string, name: string): string {
+function keyOf(namespace: string, name: string): string {
   return `${namespace}/${name}`
 }
 

@@ -141,12 +141,13 @@ function updateOptions({ subresource, query }: ResourceRequest): UpdateOptions {
   return { status: subresource === 'status', dryRun: isDryRun(query) }
 }
 
+/** With a body, what the query says does not count. */
 function deleteOptionsIn({ query }: ResourceRequest, { text }: Body): DeleteOptions {
+  if (text !== '') return readDeleteOptions(objectIn({ contentType: '', text }, 'DeleteOptions'))
   const gracePeriodSeconds = numberIn(query, 'gracePeriodSeconds')
   return {
     ...(gracePeriodSeconds === null ? {} : { gracePeriodSeconds }),
     ...(isDryRun(query) ? { dryRun: true } : {}),
-    ...(text === '' ? {} : readDeleteOptions(objectIn({ contentType: '', text }, 'DeleteOptions'))),
   }
 }
 

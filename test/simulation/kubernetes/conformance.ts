@@ -47,7 +47,7 @@ export function onBoth(title: string, suite: (cluster: () => ClusterUnderTest) =
 }
 
 /** One answer to be expected: as much of it as matters. */
-export interface Expected {
+interface Expected {
   readonly status: number
   readonly body?: object
 }

@@ -9,8 +9,7 @@ onBoth('pods', (cluster) => {
     await cluster().addNode('n-1')
   })
 
-  const remove = (options: object = {}, query = '') =>
-    cluster().call('DELETE', `${PODS}/web${query}`, options)
+  const remove = (options?: object, query = '') => cluster().call('DELETE', `${PODS}/web${query}`, options)
 
   describe('when they are made', () => {
     it('get what a pod has by default', async () => {
@@ -155,10 +154,11 @@ onBoth('pods', (cluster) => {
 
     it('sooner when asked again, and never later', async () => {
       await cluster().addPod('web', 'n-1')
-      const first = await remove({}, '?gracePeriodSeconds=20')
-      const later = await remove({}, '?gracePeriodSeconds=25')
-      const unsaid = await remove()
-      const sooner = await remove({}, '?gracePeriodSeconds=5')
+      const first = await remove(undefined, '?gracePeriodSeconds=20')
+      const later = await remove({ gracePeriodSeconds: 25 })
+      // With a body, nothing else counts.
+      const unsaid = await remove({}, '?gracePeriodSeconds=3')
+      const sooner = await remove({ gracePeriodSeconds: 5 }, '?gracePeriodSeconds=3')
 
       const grace = [first, later, unsaid, sooner].map(({ body }) => body.metadata.deletionGracePeriodSeconds)
       expect(grace).toEqual([20, 20, 20, 5])

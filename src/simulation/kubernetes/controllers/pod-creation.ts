@@ -37,7 +37,7 @@ export function podFromTemplate(
 }
 
 /** The workload that keeps a pod, when it is of this kind. */
-export function keeperOf(store: Store, resource: Resource, pod: Pod): string | null {
+function keeperOf(store: Store, resource: Resource, pod: Pod): string | null {
   const owner = controllerOf(pod)
   if (owner?.kind !== resource.kind || owner.apiVersion !== apiVersionOf(resource)) return null
   const keeper = store.find(resource, pod.metadata.namespace ?? '', owner.name)
