@@ -1,6 +1,3 @@
-import { mkdtemp } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { AzureBed, D4 } from '../providers/azure-vm/azure-bed.js'
 import { isCordoned } from '../support/batch-nodes.js'
@@ -55,27 +52,4 @@ describe('Azure VMs and processes that die', () => {
     expect(kills).toBe(CALLS.length)
     await expectEachOnce(['w-1', 'w-2', 'w-3', 'w-4'])
   }, 240_000)
-
-  it('CKS-24 Azure goes away in the middle of every operation and comes back with it done', async () => {
-    const stateFile = join(await mkdtemp(join(tmpdir(), 'noderoll-arm-')), 'state.json')
-    await azure.startCluster({ workers: 1, delays: DELAYS, stateFile })
-    await azure.bed.startWorker()
-    const restarts: Promise<void>[] = []
-    for (const call of CALLS) {
-      const off = azure.arm.onRequest({ call }, () => {
-        off()
-        setTimeout(() => restarts.push(azure.arm.restart(600)), 100)
-      })
-    }
-
-    const end = await azure.roll({
-      pools: { worker: { offering: D4, rootDiskGiB: 128 } },
-      batchTimeout: '120s',
-    })
-
-    await Promise.all(restarts)
-    expect(restarts).toHaveLength(CALLS.length)
-    expect(end).toMatchObject({ kind: 'completed', result: { outcome: 'done', done: { names: ['w-1'] } } })
-    await expectEachOnce(['w-1'])
-  }, 120_000)
 })

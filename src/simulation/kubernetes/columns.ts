@@ -1,4 +1,4 @@
-import { type ApiObject, type Condition, isJsonObject, isTerminating } from './api-object.js'
+import { type ApiObject, type Condition, isTerminating } from './api-object.js'
 import { BUDGETS, type Budget } from './kinds/budget.js'
 import { EVENTS, type KubernetesEvent } from './kinds/event.js'
 import { LEASES, type Lease } from './kinds/lease.js'
@@ -10,33 +10,40 @@ import type { Resource } from './resource.js'
 
 type Cell = string | number
 
-/** By the heading, in the order in which kubectl prints them; name and age stand around them. */
+/** By the heading, in the order in which kubectl prints them. */
 export type Columns = Readonly<Record<string, Cell>>
 
 const COLUMNS = new Map<Resource, (object: never) => Columns>([
   [NODES, nodeColumns],
   [PODS, podColumns],
-  [NAMESPACES, ({ status }: Namespace) => ({ Status: status.phase })],
+  [NAMESPACES, (namespace: Namespace) => between(namespace, { Status: namespace.status.phase })],
   [DEPLOYMENTS, deploymentColumns],
   [REPLICA_SETS, replicaSetColumns],
-  [
-    STATEFUL_SETS,
-    ({ spec, status }: Workload) => ({ Ready: `${status.readyReplicas ?? 0}/${spec.replicas}` }),
-  ],
+  [STATEFUL_SETS, (set: Workload) => between(set, { Ready: readyOf(set) })],
   [DAEMON_SETS, daemonSetColumns],
   [BUDGETS, budgetColumns],
-  [LEASES, ({ spec }: Lease) => ({ Holder: spec.holderIdentity ?? '' })],
+  [LEASES, (lease: Lease) => between(lease, { Holder: lease.spec.holderIdentity ?? '' })],
   [EVENTS, eventColumns],
 ])
 
+/** What kubectl prints of an object. */
 export function columnsOf(resource: Resource, object: ApiObject): Columns {
-  return COLUMNS.get(resource)?.(object as never) ?? {}
+  return COLUMNS.get(resource)?.(object as never) ?? between(object, {})
+}
+
+/** Name and age stand around the others, mostly. */
+function between({ metadata }: ApiObject, columns: Columns): Columns {
+  return { Name: metadata.name, ...columns, Age: ageOf(metadata.creationTimestamp) }
+}
+
+function readyOf({ spec, status }: Workload): string {
+  return `${status.readyReplicas ?? 0}/${spec.replicas}`
 }
 
 /** `8m`, `3d4h`: as kubectl tells ages. */
-export function ageOf(since: string | undefined, nowMs: number): string {
+function ageOf(since: string | undefined): string {
   if (since === undefined) return '<unknown>'
-  const seconds = Math.max(0, Math.floor((nowMs - Date.parse(since)) / 1000))
+  const seconds = Math.max(0, Math.floor((Date.now() - Date.parse(since)) / 1000))
   const minutes = Math.floor(seconds / 60)
   const hours = Math.floor(minutes / 60)
   const days = Math.floor(hours / 24)
@@ -56,8 +63,10 @@ function nodeColumns({ metadata, spec, status }: Node): Columns {
     .map((key) => key.slice(ROLE.length))
   const ready = status.conditions?.find(({ type }) => type === 'Ready')
   return {
+    Name: metadata.name,
     Status: readiness(ready) + (spec.unschedulable === true ? ',SchedulingDisabled' : ''),
     Roles: roles.sort().join(',') || '<none>',
+    Age: ageOf(metadata.creationTimestamp),
     Version: status.nodeInfo?.kubeletVersion ?? '',
   }
 }
@@ -68,49 +77,58 @@ function readiness(ready: Condition | undefined): string {
 }
 
 function podColumns(pod: Pod): Columns {
-  const { containerStatuses = [], phase } = pod.status
+  const { containerStatuses = [], phase, podIP = '<none>' } = pod.status
   const ready = containerStatuses.filter((container) => container.ready).length
   const restarts = containerStatuses.map(({ restartCount = 0 }) => restartCount)
   return {
-    Ready: `${ready}/${pod.spec.containers.length}`,
-    Status: isTerminating(pod) ? 'Terminating' : phase,
-    Restarts: Math.max(0, ...restarts),
-    IP: pod.status.podIP ?? '<none>',
-    Node: pod.spec.nodeName ?? '<none>',
+    ...between(pod, {
+      Ready: `${ready}/${pod.spec.containers.length}`,
+      Status: isTerminating(pod) ? 'Terminating' : phase,
+      Restarts: Math.max(0, ...restarts),
+    }),
+    ...{ IP: podIP, Node: pod.spec.nodeName ?? '<none>' },
   }
 }
 
-function deploymentColumns({ spec, status }: Workload): Columns {
-  return {
-    Ready: `${status.readyReplicas ?? 0}/${spec.replicas}`,
-    'Up-to-date': status.updatedReplicas ?? 0,
-    Available: status.availableReplicas ?? 0,
-  }
+function deploymentColumns(deployment: Workload): Columns {
+  const { updatedReplicas = 0, availableReplicas = 0 } = deployment.status
+  return between(deployment, {
+    ...{ Ready: readyOf(deployment), 'Up-to-date': updatedReplicas, Available: availableReplicas },
+  })
 }
 
-function replicaSetColumns({ spec, status }: Workload): Columns {
-  return { Desired: spec.replicas ?? 0, Current: status.replicas ?? 0, Ready: status.readyReplicas ?? 0 }
+function replicaSetColumns(set: Workload): Columns {
+  const { replicas = 0, readyReplicas = 0 } = set.status
+  return between(set, { Desired: set.spec.replicas ?? 0, Current: replicas, Ready: readyReplicas })
 }
 
-function daemonSetColumns({ status }: Workload): Columns {
-  return {
+function daemonSetColumns(set: Workload): Columns {
+  const { status } = set
+  return between(set, {
     Desired: status.desiredNumberScheduled ?? 0,
     Current: status.currentNumberScheduled ?? 0,
     Ready: status.numberReady ?? 0,
     'Up-to-date': status.updatedNumberScheduled ?? 0,
     Available: status.numberAvailable ?? 0,
-  }
+  })
 }
 
-function budgetColumns({ spec, status }: Budget): Columns {
-  return {
+function budgetColumns(budget: Budget): Columns {
+  const { spec, status } = budget
+  return between(budget, {
     'Min available': spec.minAvailable ?? 'N/A',
     'Max unavailable': spec.maxUnavailable ?? 'N/A',
     'Allowed disruptions': status.disruptionsAllowed,
-  }
+  })
 }
 
-function eventColumns({ type = '', reason = '', involvedObject, message = '' }: KubernetesEvent): Columns {
-  const { kind = '', name = '' } = isJsonObject(involvedObject) ? involvedObject : {}
-  return { Type: type, Reason: reason, Object: `${String(kind).toLowerCase()}/${name}`, Message: message }
+function eventColumns({ metadata, ...event }: KubernetesEvent): Columns {
+  const { kind = '', name = '' } = event.involvedObject
+  return {
+    'Last seen': ageOf(event.lastTimestamp ?? metadata.creationTimestamp),
+    Type: event.type ?? '',
+    Reason: event.reason ?? '',
+    Object: `${kind.toLowerCase()}/${name}`,
+    Message: event.message ?? '',
+  }
 }

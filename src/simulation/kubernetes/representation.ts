@@ -1,6 +1,6 @@
 import { ApiError } from './api-error.js'
 import type { ApiObject } from './api-object.js'
-import { ageOf, columnsOf } from './columns.js'
+import { columnsOf } from './columns.js'
 import { apiVersionOf, type Resource } from './resource.js'
 
 /** How a client wants to see objects: whole, only their metadata, or as rows that kubectl prints. */
@@ -66,25 +66,17 @@ export function listInForm(
 }
 
 function table(resource: Resource, objects: readonly ApiObject[], metadata: ListMetadata): object {
-  const rows = objects.map((object) => ({ object, columns: columnsOf(resource, object) }))
-  const between = Object.keys(rows[0]?.columns ?? {})
-  const narrow = between.filter((name) => !WIDE.includes(name))
-  const names = ['Name', ...narrow, 'Age', ...between.filter((name) => WIDE.includes(name))]
-  const now = Date.now()
+  const rows = objects.map((object) => ({
+    cells: columnsOf(resource, object),
+    object: inForm('metadata', resource, object),
+  }))
+  const names = Object.keys(rows[0]?.cells ?? {})
   return {
-    kind: 'Table',
-    apiVersion: META,
-    metadata,
+    ...{ kind: 'Table', apiVersion: META, metadata },
     columnDefinitions: names.map((name) => ({
       ...{ name, type: 'string', format: name === 'Name' ? 'name' : '', description: '' },
       priority: WIDE.includes(name) ? 1 : 0,
     })),
-    rows: rows.map(({ object, columns }) => ({
-      cells: names.map((name) => {
-        if (name === 'Name') return object.metadata.name
-        return name === 'Age' ? ageOf(object.metadata.creationTimestamp, now) : (columns[name] ?? '')
-      }),
-      object: inForm('metadata', resource, object),
-    })),
+    rows: rows.map(({ cells, object }) => ({ cells: Object.values(cells), object })),
   }
 }

@@ -37,9 +37,9 @@ export class Users {
 
   /** Nobody in particular when no credentials are shown. Throws `ApiError` 401 for some that are nobody's. */
   authenticate(authorization: string | undefined): User {
-    if (authorization === undefined) return ANONYMOUS
-    const token = /^Bearer\s+(\S+)$/i.exec(authorization)?.[1]
-    const user = token === undefined ? undefined : this.#users.get(token)
+    const token = /^Bearer\s+(\S+)$/i.exec(authorization ?? '')?.[1]
+    if (token === undefined) return ANONYMOUS
+    const user = this.#users.get(token)
     if (user === undefined) throw unauthorized()
     return user
   }

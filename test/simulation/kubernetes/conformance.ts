@@ -11,6 +11,7 @@ import { waitUntil } from '../../support/wait.js'
 export const NODES = '/api/v1/nodes'
 export const BUDGETS = '/apis/policy/v1/namespaces/default/poddisruptionbudgets'
 export const PODS = '/api/v1/namespaces/default/pods'
+const NODE_LEASES = '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases'
 export const WORKLOADS = '/apis/apps/v1/namespaces/default'
 
 export const MERGE = 'application/merge-patch+json'
@@ -44,12 +45,6 @@ export function onBoth(title: string, suite: (cluster: () => ClusterUnderTest) =
     })
     suite(() => cluster)
   })
-}
-
-/** One answer to be expected: as much of it as matters. */
-interface Expected {
-  readonly status: number
-  readonly body?: object
 }
 
 export class ClusterUnderTest {
@@ -123,10 +118,18 @@ export class ClusterUnderTest {
   /** A node as soon as the controllers are done with it, Ready unless told otherwise. */
   async addNode(name: string, { labels = {}, ready = 'True', spec = {} } = {}): Promise<KubeObject> {
     const hostname = { 'kubernetes.io/hostname': name }
+    // A real control plane takes a node for dead whose name it knows and whose Lease it does not.
+    await this.ok('POST', NODE_LEASES, {
+      metadata: { name },
+      spec: { holderIdentity: name, renewTime: now() },
+    })
     await this.ok('POST', NODES, {
       metadata: { name, labels: { ...hostname, ...labels } },
       spec,
-      status: { conditions: [{ type: 'Ready', status: ready }] },
+      status: {
+        capacity: { cpu: '4', memory: '8Gi', pods: '110' },
+        conditions: [{ type: 'Ready', status: ready }],
+      },
     })
     return await this.until(
       `${NODES}/${name}`,
@@ -169,6 +172,10 @@ export class ClusterUnderTest {
     await this.call('DELETE', `/api/v1/namespaces/${this.namespace}`)
     this.kube.close()
   }
+}
+
+function now(): string {
+  return new Date().toISOString().replace('Z', '000Z')
 }
 
 export const CONTAINER = { name: 'main', image: 'registry.example/app:1' }

@@ -135,6 +135,11 @@ onBoth('nodes', (cluster) => {
       ...{ 'example.com/exponent': '1e3', 'example.com/odd': '1536Ki' },
       ...{ 'example.com/many': '12E', 'example.com/small': '1' },
     })
+  })
+
+  it('let pods have everything when they do not say how much', async () => {
+    const { status } = await cluster().addNode('n-1')
+
     expect(status.allocatable).toEqual(status.capacity)
   })
 

@@ -34,17 +34,15 @@ export class NodeRoom {
     add(this.#use(nodeName), pod)
   }
 
-  /** What the node has too little of for the pod; null when it has enough. A node that says nothing has enough. */
+  /** What the node has too little of for the pod; null when it has enough. A node that says nothing has nothing. */
   lackingFor(pod: Pod, { metadata, status: { allocatable = {} } }: Node): string | null {
     const { pods, cpuThousandths, memoryBytes } = this.#use(metadata.name)
     const wanted = requestsOf(pod)
-    if ('pods' in allocatable && pods + 1 > wholeUnits(allocatable.pods)) return 'Too many pods'
-    if (wanted.cpuThousandths > 0 && 'cpu' in allocatable) {
-      if (cpuThousandths + wanted.cpuThousandths > thousandths(allocatable.cpu)) return 'Insufficient cpu'
-    }
-    if (wanted.memoryBytes > 0 && 'memory' in allocatable) {
-      if (memoryBytes + wanted.memoryBytes > wholeUnits(allocatable.memory)) return 'Insufficient memory'
-    }
+    if (pods + 1 > wholeUnits(allocatable.pods)) return 'Too many pods'
+    const cpu = wanted.cpuThousandths
+    if (cpu > 0 && cpuThousandths + cpu > thousandths(allocatable.cpu)) return 'Insufficient cpu'
+    const memory = wanted.memoryBytes
+    if (memory > 0 && memoryBytes + memory > wholeUnits(allocatable.memory)) return 'Insufficient memory'
     return null
   }
 
