@@ -2,12 +2,12 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ensureControlPlane } from '../../scripts/control-plane.mjs'
-import { WRITING_VERBS } from '../../src/simulation/kubernetes/audit-log.js'
 import {
   type EmbeddedKubernetes,
   type Pausable,
   startEmbeddedKubernetes,
 } from '../../src/simulation/kubernetes/embedded-kubernetes.js'
+import { WRITING_VERBS } from '../../src/simulation/kubernetes/server/audit-log.js'
 import { type AuditFilter, AuditLog, type AuditRecord } from './audit.js'
 import { ControlPlaneClient } from './control-plane.js'
 import { freePort } from './ports.js'

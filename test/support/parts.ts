@@ -1,13 +1,14 @@
 import { inject } from 'vitest'
 import { cleanCluster } from './clean.js'
 import { ControlPlaneClient } from './control-plane.js'
+import { type ControlPlanePart, embeddedControlPlane } from './embedded-control-plane.js'
 import { SLOTS, type SlotAccess } from './slots.js'
 import type { TemporalAccess } from './temporal.js'
 
 export { cleanCluster }
 
 /** A process of the control plane of this worker's slot. */
-export class SlotProcess {
+class SlotProcess {
   readonly name: string
   readonly #act: (action: string) => Promise<number | undefined>
   #pid: number | undefined
@@ -44,10 +45,10 @@ export class SlotProcess {
 
 /** The control plane of this worker's slot: no other test file uses it meanwhile. */
 export class RealControlPlane extends ControlPlaneClient {
-  readonly apiServer: SlotProcess
-  readonly etcd: SlotProcess
-  readonly controllerManager: SlotProcess
-  readonly scheduler: SlotProcess
+  readonly apiServer: ControlPlanePart
+  readonly etcd: ControlPlanePart
+  readonly controllerManager: ControlPlanePart
+  readonly scheduler: ControlPlanePart
 
   constructor(slot: SlotAccess, ask: (path: string) => Promise<SlotAccess>) {
     super(slot.access)
@@ -69,9 +70,10 @@ export class RealControlPlane extends ControlPlaneClient {
 /**
  * A real control plane, started if it is not running, repaired if the file before has broken it, and empty. It has the
  * users `admin`, `noderoll` (without any group: RBAC applies) and `kubelet` (may do everything; the audit log keeps no
- * bodies of it).
+ * bodies of it). `NODEROLL_KUBERNETES=embedded` puts the embedded Kubernetes in its place.
  */
 export async function realControlPlane(): Promise<RealControlPlane> {
+  if (process.env.NODEROLL_KUBERNETES === 'embedded') return await embeddedControlPlane()
   const path = `control-plane/${slot()}`
   const controlPlane = new RealControlPlane(await ask<SlotAccess>(path), (action) => ask(`${path}/${action}`))
   await cleanCluster(controlPlane)

@@ -1,6 +1,6 @@
-import type { JsonObject } from './api-object.js'
-import type { Registry } from './registry.js'
-import { resourceOfKind } from './resources.js'
+import type { JsonObject } from './objects/api-object.js'
+import type { Registry } from './objects/registry.js'
+import { resourceOfKind } from './objects/resources.js'
 
 const RBAC = 'rbac.authorization.k8s.io/v1'
 

@@ -1,16 +1,16 @@
 import { stringify } from 'yaml'
-import type { JsonObject } from './api-object.js'
-import { ApiServer } from './api-server.js'
-import { AuditLog } from './audit-log.js'
 import { bootstrap } from './bootstrap.js'
 import { CertificateAuthority } from './certificate.js'
 import type { ControllerLoop } from './controllers/controller-loop.js'
 import { startControllers } from './controllers/controllers.js'
-import { Gate } from './gate.js'
-import { Registry } from './registry.js'
-import { Store } from './store.js'
-import { TlsListener } from './tls-listener.js'
-import { MASTERS, Users } from './users.js'
+import type { JsonObject } from './objects/api-object.js'
+import { Registry } from './objects/registry.js'
+import { Store } from './objects/store.js'
+import { ApiServer } from './server/api-server.js'
+import { AuditLog } from './server/audit-log.js'
+import { Gate } from './server/gate.js'
+import { TlsListener } from './server/tls-listener.js'
+import { MASTERS, Users } from './server/users.js'
 
 export interface EmbeddedKubernetesOptions {
   /**
@@ -77,6 +77,7 @@ class Embedded implements EmbeddedKubernetes {
   }
   readonly #store: Store
   readonly #users: Users
+  readonly #server: ApiServer
   readonly #listener: TlsListener
   /** Shut while the API server hangs. */
   readonly #answering = new Gate()
@@ -98,10 +99,10 @@ class Embedded implements EmbeddedKubernetes {
     bootstrap(registry, objects)
     const gate = this.#answering
     const storage = this.#storing
-    const server = new ApiServer({ registry, users: this.#users, audit: this.audit, gate, storage })
+    this.#server = new ApiServer({ registry, users: this.#users, audit: this.audit, gate, storage })
     const certificate = authority.issue('kube-apiserver', ['127.0.0.1', 'localhost'])
     this.#listener = new TlsListener(certificate, gate, port, (incoming, response) => {
-      void server.handle(incoming, response)
+      void this.#server.handle(incoming, response)
     })
   }
 
@@ -134,6 +135,7 @@ class Embedded implements EmbeddedKubernetes {
   async down(): Promise<void> {
     this.#isUp = false
     this.#settle()
+    this.#server.die()
     await this.#listener.stop()
     // A process that is started again answers.
     this.#answering.open()

@@ -101,7 +101,8 @@ onBoth('pods', (cluster) => {
       })
 
     it('to a node, and no second time', async () => {
-      const spec = { nodeSelector: { none: 'such' }, containers: [CONTAINER] }
+      // The scheduler keeps its hands off.
+      const spec = { schedulerName: 'nobody', containers: [CONTAINER] }
       await cluster().ok('POST', PODS, { metadata: { name: 'web' }, spec })
 
       const bound = await bind('web')

@@ -1,6 +1,6 @@
-import { ApiError } from '../api-error.js'
-import type { Gate } from '../gate.js'
-import type { Store } from '../store.js'
+import { ApiError } from '../objects/api-error.js'
+import type { Store } from '../objects/store.js'
+import type { Gate } from '../server/gate.js'
 import type { Controller } from './controller.js'
 
 const RETRY_MS = 100
@@ -76,9 +76,10 @@ export class ControllerLoop {
     try {
       againMs = controller.reconcile(key)
     } catch (error) {
-      // Refused, as by a namespace that is going: something else may have changed by then.
-      if (!(error instanceof ApiError)) throw error
-      againMs = RETRY_MS
+      // Refused, as by a namespace that is going: something else may have changed by then. Anything else is a mistake of
+      // ours, or an object that nobody checked: to be seen, and no reason to end everything.
+      if (error instanceof ApiError) againMs = RETRY_MS
+      else process.emitWarning(error instanceof Error ? error : String(error))
     }
     const name = `${index}/${key}`
     clearTimeout(this.#timers.get(name))

@@ -1,4 +1,4 @@
-import type { Change } from '../store.js'
+import type { Change } from '../objects/store.js'
 
 /** Keeps a part of the cluster as it should be. It only ever compares what is there with what should be. */
 export interface Controller {

@@ -1,10 +1,10 @@
-import type { ApiObject } from '../api-object.js'
-import type { Gate } from '../gate.js'
 import { PODS } from '../kinds/pod.js'
 import { REPLICA_SETS } from '../kinds/workload.js'
-import { ObjectIndex } from '../object-index.js'
-import type { Registry } from '../registry.js'
-import { RESOURCES } from '../resources.js'
+import type { ApiObject } from '../objects/api-object.js'
+import { ObjectIndex } from '../objects/object-index.js'
+import type { Registry } from '../objects/registry.js'
+import { RESOURCES } from '../objects/resources.js'
+import type { Gate } from '../server/gate.js'
 import { ControllerLoop } from './controller-loop.js'
 import { DaemonSetController } from './daemon-set-controller.js'
 import { DeploymentController } from './deployment-controller.js'
@@ -32,12 +32,13 @@ export function startControllers(
   )
   return {
     controllerManager: new ControllerLoop(store, gate, [
+      // First of all: it knows disrupted pods by name, and has to see one gone before another has that name.
+      new DisruptionController(store),
       new NodeController(store),
       new DeploymentController(registry, setsByOwner),
       new ReplicaSetController(registry, podsByOwner),
       new StatefulSetController(registry, podsByOwner),
       new DaemonSetController(registry, podsByOwner),
-      new DisruptionController(store),
       new GarbageCollector(store, dependents),
       new NamespaceController(store),
       new PodCollector(store, podsByNode),

@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from 'node:util'
-import { isTerminating, isTrue } from '../api-object.js'
-import { deleteObject } from '../deletion.js'
 import { NODES, type Node } from '../kinds/node.js'
 import { isFinished, PODS, type Pod } from '../kinds/pod.js'
 import type { PodSpec, Toleration } from '../kinds/pod-spec.js'
 import { DAEMON_SETS, type Workload, type WorkloadStatus } from '../kinds/workload.js'
-import type { Registry } from '../registry.js'
-import { type Change, keyOfObject, type Store } from '../store.js'
+import { isTerminating, isTrue } from '../objects/api-object.js'
+import { deleteObject } from '../objects/deletion.js'
+import type { Registry } from '../objects/registry.js'
+import { type Change, keyOfObject, type Store } from '../objects/store.js'
 import type { Controller } from './controller.js'
 import { isWanted, untolerated } from './node-fit.js'
 import { type PodsByOwner, podFromTemplate, workloadKeys } from './pod-creation.js'
@@ -48,27 +48,27 @@ export class DaemonSetController implements Controller {
       const node = nodeMeant(pod)
       byNode.set(node, [...(byNode.get(node) ?? []), pod])
     }
+    const spec = podSpecOf(set)
     let desired = 0
     for (const node of this.#store.list(NODES)) {
-      const spec = specFor(set, node)
       const pods = byNode.get(node.metadata.name) ?? []
-      const shouldRun =
-        isWanted(spec, node) && untolerated(spec, node, ['NoSchedule', 'NoExecute']).length === 0
-      if (shouldRun) desired += 1
-      if (shouldRun) this.#ensureOne(set, spec, pods)
-      // One that runs already is only driven out by what drives everything out.
-      else if (!isWanted(spec, node) || untolerated(spec, node, ['NoExecute']).length > 0) this.#end(pods)
+      const isPlace = isWanted(spec, node)
+      if (isPlace && untolerated(spec, node, ['NoSchedule', 'NoExecute']).length === 0) {
+        desired += 1
+        this.#ensureOne(set, spec, node, pods)
+      } else if (!isPlace || untolerated(spec, node, ['NoExecute']).length > 0) {
+        // One that runs already is only driven out by what drives everything out.
+        this.#end(pods)
+      }
     }
     this.#writeStatus(set, desired)
   }
 
-  #ensureOne(set: Workload, spec: PodSpec, pods: readonly Pod[]): void {
+  #ensureOne(set: Workload, spec: PodSpec, node: Node, pods: readonly Pod[]): void {
     if (pods.length === 0) {
-      this.#registry.createAnother(
-        PODS,
-        set.metadata.namespace ?? '',
-        podFromTemplate(DAEMON_SETS, set, { 'pod-template-generation': '1' }, spec),
-      )
+      const labels = { 'pod-template-generation': '1' }
+      const pod = podFromTemplate(DAEMON_SETS, set, labels, boundTo(spec, node))
+      this.#registry.createAnother(PODS, set.metadata.namespace ?? '', pod)
     }
     this.#end(pods.filter(isFinished))
   }
@@ -95,28 +95,25 @@ export class DaemonSetController implements Controller {
   }
 }
 
-/** As the pod for this node would be: bound to it by an affinity, so that the scheduler does the rest. */
-function specFor({ spec: { template } }: Workload, { metadata: { name } }: Node): PodSpec {
-  const { affinity, tolerations = [] } = template.spec
+function podSpecOf({ spec: { template } }: Workload): PodSpec {
+  const { tolerations = [] } = template.spec
+  const added = TOLERATED.filter(
+    ({ key, effect }) => !tolerations.some((one) => one.key === key && one.effect === effect),
+  )
+  return { ...template.spec, tolerations: [...tolerations, ...added] }
+}
+
+/** By an affinity, so that the scheduler does the rest. */
+function boundTo(spec: PodSpec, { metadata: { name } }: Node): PodSpec {
+  const { affinity } = spec
   const required = affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution
   const matchFields = [{ key: 'metadata.name', operator: 'In', values: [name] }]
   const nodeSelectorTerms = (required?.nodeSelectorTerms ?? [{}]).map((term) => ({ ...term, matchFields }))
-  return {
-    ...template.spec,
-    affinity: {
-      ...affinity,
-      nodeAffinity: {
-        ...affinity?.nodeAffinity,
-        requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms },
-      },
-    },
-    tolerations: [
-      ...tolerations,
-      ...TOLERATED.filter(
-        ({ key, effect }) => !tolerations.some((one) => one.key === key && one.effect === effect),
-      ),
-    ],
+  const nodeAffinity = {
+    ...affinity?.nodeAffinity,
+    requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms },
   }
+  return { ...spec, affinity: { ...affinity, nodeAffinity } }
 }
 
 function nodeMeant({ spec }: Pod): string {

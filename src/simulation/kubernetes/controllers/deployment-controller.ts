@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
-import { controllerOf, isTerminating, timestamp, withCondition } from '../api-object.js'
 import {
   DEPLOYMENTS,
   type Deployment,
@@ -9,9 +8,10 @@ import {
   type Workload,
   type WorkloadStatus,
 } from '../kinds/workload.js'
-import type { ObjectIndex } from '../object-index.js'
-import type { Registry } from '../registry.js'
-import type { Change, Store } from '../store.js'
+import { controllerOf, isTerminating, timestamp, withCondition } from '../objects/api-object.js'
+import type { ObjectIndex } from '../objects/object-index.js'
+import type { Registry } from '../objects/registry.js'
+import type { Change, Store } from '../objects/store.js'
 import type { Controller } from './controller.js'
 import { ownedBy } from './pod-creation.js'
 

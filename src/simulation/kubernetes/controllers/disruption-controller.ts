@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from 'node:util'
-import { controllerOf, isTerminating, isTrue, timestamp, withCondition } from '../api-object.js'
 import { BUDGETS, type Budget, type BudgetStatus } from '../kinds/budget.js'
 import { PODS, type Pod } from '../kinds/pod.js'
 import { REPLICA_SETS, STATEFUL_SETS, type Workload } from '../kinds/workload.js'
-import { matchesSelector } from '../label-selector.js'
-import type { Resource } from '../resource.js'
-import { resourceOfKind } from '../resources.js'
-import { type Change, keyOfObject, type Store } from '../store.js'
+import { controllerOf, isTerminating, isTrue, timestamp, withCondition } from '../objects/api-object.js'
+import { matchesSelector } from '../objects/label-selector.js'
+import type { Resource } from '../objects/resource.js'
+import { resourceOfKind } from '../objects/resources.js'
+import { type Change, keyOfObject, type Store } from '../objects/store.js'
 import type { Controller } from './controller.js'
 
 /** A pod whose eviction was accepted, and that is still not going after this long, counts as staying. */

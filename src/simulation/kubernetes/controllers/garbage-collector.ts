@@ -1,9 +1,9 @@
-import { type ApiObject, isTerminating, type OwnerReference } from '../api-object.js'
-import { deleteObject } from '../deletion.js'
-import type { ObjectIndex } from '../object-index.js'
-import type { Resource } from '../resource.js'
-import { RESOURCES, resourceOfKind } from '../resources.js'
-import { type Change, keyOfObject, type Store } from '../store.js'
+import { type ApiObject, isTerminating, type OwnerReference } from '../objects/api-object.js'
+import { deleteObject } from '../objects/deletion.js'
+import type { ObjectIndex } from '../objects/object-index.js'
+import type { Resource } from '../objects/resource.js'
+import { RESOURCES, resourceOfKind } from '../objects/resources.js'
+import { type Change, keyOfObject, type Store } from '../objects/store.js'
 import type { Controller } from './controller.js'
 
 /** Deletes what belonged to something that is no longer there. */

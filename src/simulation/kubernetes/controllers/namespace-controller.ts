@@ -1,8 +1,8 @@
-import { isTerminating } from '../api-object.js'
-import { deleteObject } from '../deletion.js'
 import { NAMESPACES } from '../kinds/namespace.js'
-import { RESOURCES } from '../resources.js'
-import type { Change, Store } from '../store.js'
+import { isTerminating } from '../objects/api-object.js'
+import { deleteObject } from '../objects/deletion.js'
+import { RESOURCES } from '../objects/resources.js'
+import type { Change, Store } from '../objects/store.js'
 import type { Controller } from './controller.js'
 
 /** Empties a namespace that is to go, and lets it go when it is empty. */

@@ -1,6 +1,6 @@
-import { isTrue, timestamp } from '../api-object.js'
 import { NODES, NOT_READY, type Node, type Taint } from '../kinds/node.js'
-import type { Change, Store } from '../store.js'
+import { isTrue, timestamp } from '../objects/api-object.js'
+import type { Change, Store } from '../objects/store.js'
 import type { Controller } from './controller.js'
 
 const UNREACHABLE = 'node.kubernetes.io/unreachable'

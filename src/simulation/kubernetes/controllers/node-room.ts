@@ -1,7 +1,7 @@
-import { controllerOf } from '../api-object.js'
 import type { Node } from '../kinds/node.js'
 import { isFinished, type Pod } from '../kinds/pod.js'
-import { thousandths, wholeUnits } from '../quantity.js'
+import { controllerOf } from '../objects/api-object.js'
+import { thousandths, wholeUnits } from '../objects/quantity.js'
 
 interface Use {
   pods: number

@@ -1,8 +1,8 @@
-import { deleteObject } from '../deletion.js'
 import { NODES } from '../kinds/node.js'
 import { PODS, type Pod } from '../kinds/pod.js'
-import type { ObjectIndex } from '../object-index.js'
-import type { Change, Store } from '../store.js'
+import { deleteObject } from '../objects/deletion.js'
+import type { ObjectIndex } from '../objects/object-index.js'
+import type { Change, Store } from '../objects/store.js'
 import type { Controller } from './controller.js'
 
 /** A node that was deleted may come back so long, with its pods. */

@@ -1,10 +1,10 @@
-import { controllerOf, isTerminating, type JsonObject, type OwnerReference } from '../api-object.js'
 import { isFinished, PODS, type Pod } from '../kinds/pod.js'
 import type { PodSpec } from '../kinds/pod-spec.js'
 import type { Workload } from '../kinds/workload.js'
-import type { ObjectIndex } from '../object-index.js'
-import { apiVersionOf, type Resource } from '../resource.js'
-import type { Store } from '../store.js'
+import { controllerOf, isTerminating, type JsonObject, type OwnerReference } from '../objects/api-object.js'
+import type { ObjectIndex } from '../objects/object-index.js'
+import { apiVersionOf, type Resource } from '../objects/resource.js'
+import type { Store } from '../objects/store.js'
 
 /** The pods of each owner, by its UID. */
 export type PodsByOwner = ObjectIndex<Pod>

@@ -1,9 +1,9 @@
-import { isTerminating } from '../api-object.js'
-import { bindPod } from '../binding.js'
 import { NODES, type Node } from '../kinds/node.js'
 import { PODS, type Pod, withPodCondition } from '../kinds/pod.js'
-import type { ObjectIndex } from '../object-index.js'
-import type { Change, Store } from '../store.js'
+import { isTerminating } from '../objects/api-object.js'
+import { bindPod } from '../objects/binding.js'
+import type { ObjectIndex } from '../objects/object-index.js'
+import type { Change, Store } from '../objects/store.js'
 import type { Controller } from './controller.js'
 import { isWanted, preferenceFor, untolerated } from './node-fit.js'
 import { NodeRoom } from './node-room.js'
@@ -89,21 +89,23 @@ function cordoned(node: Node): Node {
 
 /** Liked best, then fewest of the same owner, then fewest at all. */
 function best(pod: Pod, nodes: readonly Node[], room: NodeRoom): Node | undefined {
-  const ranks = nodes.map((node) => ({
-    node,
-    rank: [
+  let winner: { readonly node: Node; readonly rank: readonly number[] } | undefined
+  for (const node of nodes) {
+    const { name } = node.metadata
+    const rank = [
       -preferenceFor(pod.spec, node),
       untolerated(pod.spec, node, ['PreferNoSchedule']).length,
-      room.siblingsOn(node.metadata.name, pod),
-      room.podsOn(node.metadata.name),
-    ],
-  }))
-  ranks.sort((a, b) => {
-    const difference = a.rank.findIndex((value, index) => value !== b.rank[index])
-    if (difference < 0) return a.node.metadata.name < b.node.metadata.name ? -1 : 1
-    return (a.rank[difference] ?? 0) - (b.rank[difference] ?? 0)
-  })
-  return ranks[0]?.node
+      room.siblingsOn(name, pod),
+      room.podsOn(name),
+    ]
+    if (winner === undefined || isLess(rank, winner.rank)) winner = { node, rank }
+  }
+  return winner?.node
+}
+
+function isLess(rank: readonly number[], other: readonly number[]): boolean {
+  const index = rank.findIndex((value, at) => value !== other[at])
+  return index >= 0 && (rank[index] ?? 0) < (other[index] ?? 0)
 }
 
 function ageOrder(a: Pod, b: Pod): number {

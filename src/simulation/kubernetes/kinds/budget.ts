@@ -1,6 +1,6 @@
-import type { ApiObject, Condition } from '../api-object.js'
-import type { LabelSelector } from '../label-selector.js'
-import { defineResource, type FieldProblem } from '../resource.js'
+import type { ApiObject, Condition } from '../objects/api-object.js'
+import type { LabelSelector } from '../objects/label-selector.js'
+import { defineResource, type FieldProblem } from '../objects/resource.js'
 
 export interface Budget extends ApiObject {
   readonly spec: BudgetSpec

@@ -1,5 +1,5 @@
-import type { ApiObject } from '../api-object.js'
-import { defineResource } from '../resource.js'
+import type { ApiObject } from '../objects/api-object.js'
+import { defineResource } from '../objects/resource.js'
 
 export interface KubernetesEvent extends ApiObject {
   readonly involvedObject: { readonly kind?: string; readonly name?: string; readonly namespace?: string }

@@ -1,6 +1,6 @@
-import { DecodeError } from '../api-error.js'
-import type { ApiObject } from '../api-object.js'
-import { defineResource } from '../resource.js'
+import { DecodeError } from '../objects/api-error.js'
+import type { ApiObject } from '../objects/api-object.js'
+import { defineResource } from '../objects/resource.js'
 
 export interface Lease extends ApiObject {
   readonly spec: {

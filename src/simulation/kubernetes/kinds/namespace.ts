@@ -1,5 +1,5 @@
-import type { ApiObject } from '../api-object.js'
-import { defineResource } from '../resource.js'
+import type { ApiObject } from '../objects/api-object.js'
+import { defineResource } from '../objects/resource.js'
 
 export interface Namespace extends ApiObject {
   readonly spec: { readonly finalizers?: readonly string[] }

@@ -1,5 +1,5 @@
-import type { ApiObject, Condition } from '../api-object.js'
-import { defineResource, type FieldProblem } from '../resource.js'
+import type { ApiObject, Condition } from '../objects/api-object.js'
+import { defineResource, type FieldProblem } from '../objects/resource.js'
 
 export interface Node extends ApiObject {
   readonly spec: NodeSpec

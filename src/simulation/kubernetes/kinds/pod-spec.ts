@@ -1,4 +1,4 @@
-import type { FieldProblem } from '../resource.js'
+import type { FieldProblem } from '../objects/resource.js'
 
 export interface PodSpec {
   readonly nodeName?: string

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
-import { forbidden } from '../api-error.js'
-import { type ApiObject, type Condition, timestamp, withCondition } from '../api-object.js'
-import { defineResource, type FieldProblem } from '../resource.js'
+import { forbidden } from '../objects/api-error.js'
+import { type ApiObject, type Condition, timestamp, withCondition } from '../objects/api-object.js'
+import { defineResource, type FieldProblem } from '../objects/resource.js'
 import { completePodSpec, containerProblems, type PodSpec, qualityOf } from './pod-spec.js'
 import { PRIORITY_CLASSES } from './priority-class.js'
 

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { ApiObject, Condition, Labels } from '../api-object.js'
-import { type LabelSelector, matchesSelector } from '../label-selector.js'
-import { defineResource, type FieldProblem, type Resource } from '../resource.js'
+import type { ApiObject, Condition, Labels } from '../objects/api-object.js'
+import { type LabelSelector, matchesSelector } from '../objects/label-selector.js'
+import { defineResource, type FieldProblem, type Resource } from '../objects/resource.js'
 import { completePodSpec, containerProblems, type PodSpec } from './pod-spec.js'
 
 /** Whatever keeps pods made from a template. */

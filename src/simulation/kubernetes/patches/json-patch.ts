@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
-import { ApiError, badRequest } from '../api-error.js'
-import { isJsonObject, type JsonObject } from '../api-object.js'
+import { ApiError, badRequest } from '../objects/api-error.js'
+import { isJsonObject, type JsonObject } from '../objects/api-object.js'
 
 interface Operation {
   readonly op: string

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from '../api-object.js'
+import { isJsonObject, type JsonObject } from '../objects/api-object.js'
 
 /** RFC 7386: objects are merged, null takes a field away, everything else replaces. */
 export function mergePatch(target: JsonObject, patch: JsonObject): JsonObject {

@@ -1,6 +1,6 @@
 import { parse } from 'yaml'
-import { ApiError, badRequest } from '../api-error.js'
-import { isJsonObject, type JsonObject } from '../api-object.js'
+import { ApiError, badRequest } from '../objects/api-error.js'
+import { isJsonObject, type JsonObject } from '../objects/api-object.js'
 import { jsonPatch } from './json-patch.js'
 import { mergePatch } from './merge-patch.js'
 import { strategicMergePatch } from './strategic-merge-patch.js'

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from '../api-object.js'
+import { isJsonObject, type JsonObject } from '../objects/api-object.js'
 
 /**
  * By which field the items of a list are the same item. A list that is not named here is replaced whole: taints and

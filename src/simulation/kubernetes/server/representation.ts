@@ -1,7 +1,7 @@
-import { ApiError } from './api-error.js'
-import type { ApiObject } from './api-object.js'
+import { ApiError } from '../objects/api-error.js'
+import type { ApiObject } from '../objects/api-object.js'
+import { apiVersionOf, type Resource } from '../objects/resource.js'
 import { columnsOf } from './columns.js'
-import { apiVersionOf, type Resource } from './resource.js'
 
 /** How a client wants to see objects: whole, only their metadata, or as rows that kubectl prints. */
 export type Form = 'whole' | 'metadata' | 'table'

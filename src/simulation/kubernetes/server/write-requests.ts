@@ -1,17 +1,24 @@
-import { ApiError, badRequest, conflict, DecodeError, methodNotAllowed, type Status } from './api-error.js'
-import { type ApiObject, isJsonObject, type JsonObject, partOf } from './api-object.js'
+import { PODS } from '../kinds/pod.js'
+import {
+  ApiError,
+  badRequest,
+  conflict,
+  DecodeError,
+  methodNotAllowed,
+  type Status,
+} from '../objects/api-error.js'
+import { type ApiObject, isJsonObject, type JsonObject, partOf } from '../objects/api-object.js'
+import { bindPod } from '../objects/binding.js'
+import { type DeleteOptions, readDeleteOptions } from '../objects/delete-options.js'
+import { deleteObject } from '../objects/deletion.js'
+import { evictPod } from '../objects/eviction.js'
+import { checkNamespace } from '../objects/namespace-lifecycle.js'
+import type { Registry, UpdateOptions } from '../objects/registry.js'
+import type { Resource } from '../objects/resource.js'
+import { keyOfObject } from '../objects/store.js'
+import { readPatch } from '../patches/patch.js'
 import { isDryRun, numberIn, type ResourceRequest } from './api-request.js'
-import { bindPod } from './binding.js'
-import { type DeleteOptions, readDeleteOptions } from './delete-options.js'
-import { deleteObject } from './deletion.js'
-import { evictPod } from './eviction.js'
-import { PODS } from './kinds/pod.js'
 import { selectorIn } from './list.js'
-import { checkNamespace } from './namespace-lifecycle.js'
-import { readPatch } from './patches/patch.js'
-import type { Registry, UpdateOptions } from './registry.js'
-import type { Resource } from './resource.js'
-import { keyOfObject } from './store.js'
 
 /** The body of a request, as it came. */
 export interface Body {
@@ -24,11 +31,12 @@ export interface Written {
   readonly object: ApiObject | Status
 }
 
-/** Throws `ApiError`. */
+/** Throws `ApiError`, and the reason of `life` when that ends before there is an answer. */
 export async function handleCreate(
   registry: Registry,
   request: ResourceRequest,
   body: Body,
+  life: AbortSignal,
 ): Promise<Written> {
   const { resource, namespace, name, subresource, query } = request
   const { store } = registry
@@ -41,7 +49,8 @@ export async function handleCreate(
   if (resource !== PODS) throw methodNotAllowed()
   checkNamespace(store, resource, { name, namespace })
   if (subresource === 'eviction') {
-    const object = await evictPod(store, namespace, name, objectIn(body, 'Eviction'), dryRun)
+    const eviction = objectIn(body, 'Eviction')
+    const object = await evictPod(store, { namespace, name, eviction, dryRun }, life)
     return { code: 201, object }
   }
   return { code: 201, object: bindPod(store, namespace, name, objectIn(body, 'Binding')) }
@@ -143,7 +152,13 @@ function updateOptions({ subresource, query }: ResourceRequest): UpdateOptions {
 
 /** With a body, what the query says does not count. */
 function deleteOptionsIn({ query }: ResourceRequest, { text }: Body): DeleteOptions {
-  if (text !== '') return readDeleteOptions(objectIn({ contentType: '', text }, 'DeleteOptions'))
+  const body = text === '' ? null : objectIn({ contentType: '', text }, 'DeleteOptions')
+  if (body?.propagationPolicy === 'Orphan' || query.get('propagationPolicy') === 'Orphan') {
+    throw badRequest(
+      'propagationPolicy: Unsupported value: "Orphan": dependents always go with their owner here',
+    )
+  }
+  if (body !== null) return readDeleteOptions(body)
   const gracePeriodSeconds = numberIn(query, 'gracePeriodSeconds')
   return {
     ...(gracePeriodSeconds === null ? {} : { gracePeriodSeconds }),

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { BUDGETS, type Budget } from '../kinds/budget.js'
+import { isFinished, PODS, type Pod, withPodCondition } from '../kinds/pod.js'
 import { ApiError, badRequest, forbidden, notFound, type Status, success } from './api-error.js'
 import { isTerminating, isTrue, type JsonObject, partOf, timestamp, withCondition } from './api-object.js'
 import { type DeleteOptions, readDeleteOptions } from './delete-options.js'
 import { deleteObject } from './deletion.js'
-import { BUDGETS, type Budget } from './kinds/budget.js'
-import { isFinished, PODS, type Pod, withPodCondition } from './kinds/pod.js'
 import { matchesSelector } from './label-selector.js'
 import type { Store } from './store.js'
 
@@ -19,22 +19,27 @@ const REFUSED = "Cannot evict pod as it would violate the pod's disruption budge
 const TWO_BUDGETS =
   'This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.'
 
+export interface EvictionRequest {
+  readonly namespace: string
+  readonly name: string
+  readonly eviction: JsonObject
+  readonly dryRun: boolean
+}
+
 /**
  * Evicts a pod as policy/v1 does. The budget is spent before the pod is deleted: a precondition that fails then costs
- * it all the same. Throws `ApiError`.
+ * it all the same. Throws `ApiError`, and the reason of `life` when that ends before.
  */
 export async function evictPod(
   store: Store,
-  namespace: string,
-  name: string,
-  body: JsonObject,
-  dryRun: boolean,
+  { namespace, name, eviction, dryRun }: EvictionRequest,
+  life: AbortSignal,
 ): Promise<Status> {
-  if (body.kind !== undefined && body.kind !== 'Eviction') throw badRequest('not a Eviction object')
-  if (partOf(body, 'metadata').name !== name) {
+  if (eviction.kind !== undefined && eviction.kind !== 'Eviction') throw badRequest('not a Eviction object')
+  if (partOf(eviction, 'metadata').name !== name) {
     throw badRequest('name in URL does not match name in Eviction object')
   }
-  const asked = readDeleteOptions(body.deleteOptions)
+  const asked = readDeleteOptions(eviction.deleteOptions)
   const options = dryRun ? { ...asked, dryRun } : asked
   for (let tries = 1; ; tries++) {
     const pod = podCalled(store, namespace, name)
@@ -45,7 +50,7 @@ export async function evictPod(
     } catch (error) {
       // Also when it is the UID that does not fit, and never will.
       if (!(error instanceof ApiError) || error.code !== 409 || tries === TRIES) throw error
-      await sleep(PAUSE_MS * (1 + Math.random() * JITTER))
+      await sleep(PAUSE_MS * (1 + Math.random() * JITTER), undefined, { signal: life })
     }
   }
   const pod = podCalled(store, namespace, name)

@@ -1,18 +1,18 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { ApiError, methodNotAllowed, noSuchResource, notFound, type Status } from './api-error.js'
-import type { ApiObject } from './api-object.js'
+import { PODS } from '../kinds/pod.js'
+import { ApiError, methodNotAllowed, noSuchResource, notFound, type Status } from '../objects/api-error.js'
+import type { ApiObject } from '../objects/api-object.js'
+import type { Registry } from '../objects/registry.js'
+import type { Resource } from '../objects/resource.js'
 import { type ApiRequest, type ResourceRequest, readRequest } from './api-request.js'
 import { type AuditLog, type AuditRecord, WRITING_VERBS } from './audit-log.js'
 import { authorize } from './authorize.js'
 import { discover } from './discovery.js'
 import type { Gate } from './gate.js'
 import { healthAt } from './health.js'
-import { PODS } from './kinds/pod.js'
 import { listPage, parseVersion } from './list.js'
-import type { Registry } from './registry.js'
 import { type Form, formOf, inForm, listInForm } from './representation.js'
-import type { Resource } from './resource.js'
 import { KUBELETS, type User, type Users } from './users.js'
 import { startWatch } from './watch.js'
 import {
@@ -39,6 +39,8 @@ interface Exchange {
   readonly incoming: IncomingMessage
   readonly response: ServerResponse
   readonly time: number
+  /** Aborts when the server dies. */
+  readonly life: AbortSignal
   user: User | null
   request: ApiRequest | null
   body: Body
@@ -49,28 +51,36 @@ const NO_BODY: Body = { contentType: '', text: '' }
 /** Answers HTTP requests out of a registry, and keeps account of them. */
 export class ApiServer {
   readonly #parts: ApiServerParts
+  #life = new AbortController()
 
   constructor(parts: ApiServerParts) {
     this.#parts = parts
   }
 
+  /** What has no answer yet never gets one, and does nothing any more. */
+  die(): void {
+    this.#life.abort(new Error('the API server has died'))
+    this.#life = new AbortController()
+  }
+
   async handle(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
     const exchange: Exchange = {
       ...{ incoming, response, time: Date.now() },
-      ...{ user: null, request: null, body: NO_BODY },
+      ...{ user: null, request: null, body: NO_BODY, life: this.#life.signal },
     }
     response.setHeader('audit-id', randomUUID())
     try {
       const text = await bodyOf(incoming)
       exchange.body = { contentType: incoming.headers['content-type'] ?? '', text }
       await this.#parts.gate.passed()
+      exchange.life.throwIfAborted()
       await this.#answer(exchange)
     } catch (error) {
       const failure =
         error instanceof ApiError
           ? error
           : new ApiError(500, 'InternalError', `Internal error: ${String(error)}`)
-      if (response.headersSent) response.destroy()
+      if (response.headersSent || exchange.life.aborted) response.destroy()
       else sendStatus(response, failure)
     }
     // At once, so that whoever has an answer finds it in the log; a watch when it has ended.
@@ -102,11 +112,12 @@ export class ApiServer {
   }
 
   async #answerResource(exchange: Exchange, request: ResourceRequest): Promise<void> {
-    const { incoming, response, body } = exchange
+    const { incoming, response, body, life } = exchange
     const { registry, gate, storage } = this.#parts
     const { resource, verb } = request
     checkTarget(request)
     await storage.passed()
+    life.throwIfAborted()
     const form = formOf(incoming.headers.accept)
     switch (verb) {
       case 'get':
@@ -116,7 +127,7 @@ export class ApiServer {
       case 'watch':
         return startWatch({ store: registry.store, gate, request, form, response })
       case 'create':
-        return send(response, form, resource, await handleCreate(registry, request, body))
+        return send(response, form, resource, await handleCreate(registry, request, body, life))
       case 'update':
         return send(response, form, resource, handleUpdate(registry, request, body))
       case 'patch':

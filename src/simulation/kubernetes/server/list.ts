@@ -1,9 +1,9 @@
-import { ApiError, badRequest, expired } from './api-error.js'
-import type { ApiObject } from './api-object.js'
+import { ApiError, badRequest, expired } from '../objects/api-error.js'
+import type { ApiObject } from '../objects/api-object.js'
+import { parseLabelSelector } from '../objects/label-selector.js'
+import type { Store } from '../objects/store.js'
 import { fieldSelectorIn, numberIn, type ResourceRequest } from './api-request.js'
-import { parseLabelSelector } from './label-selector.js'
 import { type Form, listInForm } from './representation.js'
-import type { Store } from './store.js'
 
 interface Position {
   /** The version whose objects are being listed. */

@@ -1,6 +1,6 @@
-import { PODS } from './kinds/pod.js'
-import { apiVersionOf, type Resource } from './resource.js'
-import { RESOURCES } from './resources.js'
+import { PODS } from '../kinds/pod.js'
+import { apiVersionOf, type Resource } from '../objects/resource.js'
+import { RESOURCES } from '../objects/resources.js'
 
 /** The release whose behaviour is played. */
 const VERSION = { major: '1', minor: '36', gitVersion: 'v1.36.0' }

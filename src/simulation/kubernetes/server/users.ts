@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { unauthorized } from './api-error.js'
+import { unauthorized } from '../objects/api-error.js'
 
 export interface User {
   readonly name: string

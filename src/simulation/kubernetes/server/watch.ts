@@ -1,12 +1,12 @@
 import type { ServerResponse } from 'node:http'
-import { ApiError } from './api-error.js'
-import type { ApiObject } from './api-object.js'
+import { ApiError } from '../objects/api-error.js'
+import type { ApiObject } from '../objects/api-object.js'
+import { apiVersionOf } from '../objects/resource.js'
+import { type Change, keyOfObject, type Store } from '../objects/store.js'
 import { numberIn, type ResourceRequest } from './api-request.js'
 import type { Gate } from './gate.js'
 import { selectorIn } from './list.js'
 import { type Form, inForm } from './representation.js'
-import { apiVersionOf } from './resource.js'
-import { type Change, keyOfObject, type Store } from './store.js'
 
 type EventType = 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR'
 

@@ -1,4 +1,4 @@
-import { Changes, type Unsubscribe } from '../changes.js'
+import { Changes, type Unsubscribe } from '../../changes.js'
 
 /** Open, everything goes through; shut, everything waits: how a server hangs without losing anything. */
 export class Gate {

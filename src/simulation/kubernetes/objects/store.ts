@@ -1,4 +1,4 @@
-import { Changes, type Unsubscribe } from '../changes.js'
+import { Changes, type Unsubscribe } from '../../changes.js'
 import { expired } from './api-error.js'
 import type { ApiObject } from './api-object.js'
 import type { Look, Resource } from './resource.js'

@@ -1,7 +1,7 @@
-import { badRequest, methodNotAllowed, noSuchResource } from './api-error.js'
+import { badRequest, methodNotAllowed, noSuchResource } from '../objects/api-error.js'
+import type { Resource, Verb } from '../objects/resource.js'
+import { findResource, isServed } from '../objects/resources.js'
 import { type FieldSelector, parseFieldSelector } from './field-selector.js'
-import type { Resource, Verb } from './resource.js'
-import { findResource, isServed } from './resources.js'
 
 /** What a request is about. */
 export type ApiRequest = ResourceRequest | PathRequest

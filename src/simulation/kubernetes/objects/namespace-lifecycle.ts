@@ -1,6 +1,6 @@
+import { NAMESPACES } from '../kinds/namespace.js'
 import { forbidden, notFound } from './api-error.js'
 import { isTerminating, type ObjectMeta } from './api-object.js'
-import { NAMESPACES } from './kinds/namespace.js'
 import type { Look, Resource } from './resource.js'
 
 /** Nothing is made in a namespace that does not exist, or that is going. Throws `ApiError`. */

@@ -1,5 +1,3 @@
-import { ApiError, forbidden } from './api-error.js'
-import type { ApiRequest, PathRequest, ResourceRequest } from './api-request.js'
 import {
   CLUSTER_ROLE_BINDINGS,
   CLUSTER_ROLES,
@@ -8,8 +6,10 @@ import {
   type RoleBinding,
   type Rule,
   type Subject,
-} from './kinds/rbac.js'
-import type { Look } from './resource.js'
+} from '../kinds/rbac.js'
+import { ApiError, forbidden } from '../objects/api-error.js'
+import type { Look } from '../objects/resource.js'
+import type { ApiRequest, PathRequest, ResourceRequest } from './api-request.js'
 import { MASTERS, type User } from './users.js'
 
 /** Lets pass what the Roles and ClusterRoles give the user. Throws `ApiError` 403 for anything else. */

@@ -1,12 +1,12 @@
-import { type ApiObject, type Condition, isTerminating } from './api-object.js'
-import { BUDGETS, type Budget } from './kinds/budget.js'
-import { EVENTS, type KubernetesEvent } from './kinds/event.js'
-import { LEASES, type Lease } from './kinds/lease.js'
-import { NAMESPACES, type Namespace } from './kinds/namespace.js'
-import { NODES, type Node } from './kinds/node.js'
-import { PODS, type Pod } from './kinds/pod.js'
-import { DAEMON_SETS, DEPLOYMENTS, REPLICA_SETS, STATEFUL_SETS, type Workload } from './kinds/workload.js'
-import type { Resource } from './resource.js'
+import { BUDGETS, type Budget } from '../kinds/budget.js'
+import { EVENTS, type KubernetesEvent } from '../kinds/event.js'
+import { LEASES, type Lease } from '../kinds/lease.js'
+import { NAMESPACES, type Namespace } from '../kinds/namespace.js'
+import { NODES, type Node } from '../kinds/node.js'
+import { PODS, type Pod } from '../kinds/pod.js'
+import { DAEMON_SETS, DEPLOYMENTS, REPLICA_SETS, STATEFUL_SETS, type Workload } from '../kinds/workload.js'
+import { type ApiObject, type Condition, isTerminating } from '../objects/api-object.js'
+import type { Resource } from '../objects/resource.js'
 
 type Cell = string | number
 

@@ -1,6 +1,6 @@
+import { PODS, withPodCondition } from '../kinds/pod.js'
 import { badRequest, conflict, notFound, type Status, success } from './api-error.js'
 import { isTerminating, type JsonObject, partOf } from './api-object.js'
-import { PODS, withPodCondition } from './kinds/pod.js'
 import type { Resource } from './resource.js'
 import type { Store } from './store.js'
 

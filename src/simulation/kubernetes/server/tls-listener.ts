@@ -2,7 +2,7 @@ import type { RequestListener } from 'node:http'
 import { createServer as createHttpsServer, type Server as HttpsServer } from 'node:https'
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Certificate } from './certificate.js'
+import type { Certificate } from '../certificate.js'
 import type { Gate } from './gate.js'
 
 const HOST = '127.0.0.1'

@@ -1,6 +1,6 @@
-import { badRequest } from './api-error.js'
-import { type ApiObject, isJsonObject } from './api-object.js'
-import type { Resource } from './resource.js'
+import { badRequest } from '../objects/api-error.js'
+import { type ApiObject, isJsonObject } from '../objects/api-object.js'
+import type { Resource } from '../objects/resource.js'
 
 interface Requirement {
   readonly field: string
