@@ -26,8 +26,13 @@ onBoth('nodes', (cluster) => {
       status: { nodeInfo: { bootID: 'first', kubeletVersion: '' }, conditions: [{ type: 'Ready' }] },
     })
     expect(created.spec).not.toHaveProperty('unschedulable')
-    const noted = await cluster().until(`${NODES}/n-1`, 'be noted', ({ metadata }) =>
-      Boolean(metadata.labels?.['beta.kubernetes.io/os']),
+    // Two controllers note it, each in its own time: the labels are no sign that the annotation is there.
+    const noted = await cluster().until(
+      `${NODES}/n-1`,
+      'be noted',
+      ({ metadata }) =>
+        Boolean(metadata.labels?.['beta.kubernetes.io/os']) &&
+        Boolean(metadata.annotations?.['node.alpha.kubernetes.io/ttl']),
     )
     expect(noted.metadata).toMatchObject({
       labels: { 'beta.kubernetes.io/os': 'linux' },
