@@ -22,14 +22,14 @@ export interface PodRecord {
 export interface BudgetRecord {
   readonly namespace: string
   readonly name: string
-  readonly selector: BudgetSelector | null
+  readonly selector: LabelSelector | null
   readonly disruptionsAllowed: number
   readonly currentHealthy: number
   readonly desiredHealthy: number
   readonly expectedPods: number
 }
 
-export interface BudgetSelector {
+export interface LabelSelector {
   readonly matchLabels: Readonly<Record<string, string>>
   readonly matchExpressions: readonly {
     readonly key: string

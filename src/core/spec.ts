@@ -1,4 +1,5 @@
 import type { PoolSpec } from './model.js'
+import type { LabelSelector } from './pods.js'
 
 /** How a worker reaches the cluster and its clouds: references only, never a secret. Part of every activity's input. */
 export interface Target {
@@ -37,6 +38,37 @@ export interface DrainPolicy {
   readonly barePods: 'refuse' | 'evict'
   readonly emptyDir: 'refuse' | 'delete'
   readonly parallelEvictions: number
+  readonly order: EvictionOrder
+  readonly skip: readonly PodSelector[]
+  /** Not evicted; waited for until they are finished. */
+  readonly waitCompleted: readonly PodSelector[]
+  /** Terminating for longer: no longer waited for. Null: always waited for. */
+  readonly skipWaitForDeleteSeconds: number | null
+  /** As above, on a node whose kubelet is silent. */
+  readonly unreachableWaitSeconds: number
+  readonly volumes: 'detach' | 'ignore'
+  /** Between leaving the external load balancers and the first eviction. */
+  readonly loadBalancerSettleSeconds: number
+  /** What happens when a drain cannot end. */
+  readonly onBlocked: 'stop' | 'quarantine' | 'force'
+  /** Nodes in quarantine at once. */
+  readonly quarantineLimit: number
+  readonly force: {
+    readonly drainOlderThanSeconds: number
+    readonly lastForcedOlderThanSeconds: number
+    readonly podOlderThanSeconds: number
+  }
+}
+
+/** Which pods go first; each group is gone before the next is asked to go. */
+export type EvictionOrder =
+  | { readonly by: 'together' | 'criticalLast' | 'priority' }
+  /** The first selector that matches a pod decides; `rest` is where all others go, the end where it is missing. */
+  | { readonly by: 'selectors'; readonly groups: readonly (PodSelector | 'rest')[] }
+
+export interface PodSelector extends LabelSelector {
+  /** Null: pods of every namespace. */
+  readonly namespace: string | null
 }
 
 export interface Limits {

@@ -1,6 +1,7 @@
 import type { z } from 'zod'
 import type { MachineType, PoolSpec, Problem, Selector } from '../core/model.js'
 import type { RolloutSpec, Target } from '../core/spec.js'
+import { drainProblems, toDrainPolicy } from './drain.js'
 import { type CheckedRequest, poolSchema, rolloutSchema, targetInSchema, targetSchema } from './schema.js'
 
 export type Parsed<T> =
@@ -167,7 +168,7 @@ function crossChecks(request: Checked): Problem[] {
       fix: `write at least ${drain.timeout + changeReserve}s, or shorten the others`,
     })
   }
-  return problems
+  return [...problems, ...drainProblems(drain)]
 }
 
 function typeOf(name: string, type: MachineType | undefined): MachineType | null {
@@ -197,13 +198,7 @@ function toSpec(request: CheckedRequest): RolloutSpec {
     rollout: request.rollout,
     startStopped: request.startStopped,
     tolerateUnready: request.preflight.tolerateUnready,
-    drain: {
-      timeoutSeconds: request.drain.timeout,
-      gracePeriodSeconds: request.drain.gracePeriod ?? null,
-      barePods: request.drain.barePods,
-      emptyDir: request.drain.emptyDir,
-      parallelEvictions: request.drain.parallelEvictions,
-    },
+    drain: toDrainPolicy(request.drain),
     limits: {
       batchSeconds: request.batchTimeout,
       changeReserveSeconds: request.changeReserve,

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { drain } from './drain.js'
 import { clusterName, duration, kubernetes, maxUnavailable, providerOptions } from './fields.js'
 
 const offerings = z
@@ -55,18 +56,7 @@ export const rolloutSchema = z.strictObject({
     .describe('pools by name; one not named keeps its stored settings'),
   rollout: z.boolean().default(false).describe('false: store the settings only'),
   startStopped: z.boolean().default(true).describe('start machines that somebody stopped'),
-  drain: z
-    .strictObject({
-      timeout: duration(1).default(900),
-      gracePeriod: duration(0)
-        .refine(Number.isInteger, 'expected whole seconds')
-        .optional()
-        .describe('overrides the grace period of every pod'),
-      barePods: z.enum(['refuse', 'evict']).default('refuse').describe('pods that nothing would bring back'),
-      emptyDir: z.enum(['refuse', 'delete']).default('delete').describe('pods that keep data in an emptyDir'),
-      parallelEvictions: z.int().min(1).max(200).default(20),
-    })
-    .prefault({}),
+  drain: drain.prefault({}),
   preflight: z
     .strictObject({ timeout: duration(1).default(600), tolerateUnready: z.int().min(0).default(0) })
     .prefault({}),

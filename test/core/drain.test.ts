@@ -5,15 +5,9 @@ import type { PodRecord } from '../../src/core/pods.js'
 import type { DrainPolicy } from '../../src/core/spec.js'
 import { podRecord, readPod } from '../../src/providers/kubernetes/pod-record.js'
 import { realObjects } from '../providers/kubernetes/real-objects.js'
-import { aPod } from '../support/builders.js'
+import { aPod, DRAIN_POLICY } from '../support/builders.js'
 
-const STRICT: DrainPolicy = {
-  timeoutSeconds: 900,
-  gracePeriodSeconds: null,
-  barePods: 'refuse',
-  emptyDir: 'refuse',
-  parallelEvictions: 20,
-}
+const STRICT: DrainPolicy = { ...DRAIN_POLICY, emptyDir: 'refuse' }
 const LENIENT: DrainPolicy = { ...STRICT, barePods: 'evict', emptyDir: 'delete' }
 const DAEMON_SET = { apiVersion: 'apps/v1', kind: 'DaemonSet', name: 'logs' }
 const FACTS: DrainFacts = { daemonSets: new Set(['shop/logs']) }

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { Problem } from '../../src/core/model.js'
 import type { RolloutSpec } from '../../src/core/spec.js'
 import { type Parsed, parseRollout, parseTarget, sayProblems } from '../../src/spec/parse.js'
+import { DRAIN_POLICY } from '../support/builders.js'
 
 type Request = Record<string, unknown>
 
@@ -65,13 +66,7 @@ describe('a request with every default filled in', () => {
       rollout: false,
       startStopped: true,
       tolerateUnready: 0,
-      drain: {
-        timeoutSeconds: 900,
-        gracePeriodSeconds: null,
-        barePods: 'refuse',
-        emptyDir: 'delete',
-        parallelEvictions: 20,
-      },
+      drain: DRAIN_POLICY,
       limits: {
         batchSeconds: 1800,
         changeReserveSeconds: 600,
@@ -115,6 +110,16 @@ describe('a request with every default filled in', () => {
         barePods: 'evict',
         emptyDir: 'refuse',
         parallelEvictions: 5,
+        order: [{ matchLabels: { tier: 'web' } }, 'rest', { namespace: 'db' }],
+        skip: [{ matchExpressions: [{ key: 'stay', operator: 'Exists' }] }],
+        waitCompleted: [{ namespace: 'batch', matchLabels: { kind: 'job' } }],
+        skipWaitForDelete: '2m',
+        unreachableWait: '1m',
+        volumes: 'ignore',
+        loadBalancerSettle: '10s',
+        onBlocked: 'force',
+        quarantineLimit: 2,
+        force: { drainOlderThan: '5m', lastForcedOlderThan: '2m', podOlderThan: '1h' },
       },
       preflight: { timeout: '1h', tolerateUnready: 1 },
       verify: { timeout: 120, settle: 0 },
@@ -183,6 +188,33 @@ describe('a request with every default filled in', () => {
         barePods: 'evict',
         emptyDir: 'refuse',
         parallelEvictions: 5,
+        order: {
+          by: 'selectors',
+          groups: [
+            { namespace: null, matchLabels: { tier: 'web' }, matchExpressions: [] },
+            'rest',
+            { namespace: 'db', matchLabels: {}, matchExpressions: [] },
+          ],
+        },
+        skip: [
+          {
+            namespace: null,
+            matchLabels: {},
+            matchExpressions: [{ key: 'stay', operator: 'Exists', values: [] }],
+          },
+        ],
+        waitCompleted: [{ namespace: 'batch', matchLabels: { kind: 'job' }, matchExpressions: [] }],
+        skipWaitForDeleteSeconds: 120,
+        unreachableWaitSeconds: 60,
+        volumes: 'ignore',
+        loadBalancerSettleSeconds: 10,
+        onBlocked: 'force',
+        quarantineLimit: 2,
+        force: {
+          drainOlderThanSeconds: 300,
+          lastForcedOlderThanSeconds: 120,
+          podOlderThanSeconds: 3600,
+        },
       },
       limits: {
         batchSeconds: 2700,
@@ -409,6 +441,22 @@ describe('every field’s mistake is named by its place', () => {
     ['startStopped in numbers', request({ startStopped: 1 }), ['startStopped']],
     ['bare pods', request({ drain: { barePods: 'delete' } }), ['drain.barePods']],
     ['data in emptyDir', request({ drain: { emptyDir: 'evict' } }), ['drain.emptyDir']],
+    [
+      'an order nobody knows, a selector of everything, In without values',
+      request({
+        drain: {
+          order: ['together'],
+          skip: [{}],
+          waitCompleted: [{ matchExpressions: [{ key: 'a', operator: 'In' }] }],
+        },
+      }),
+      ['drain.order', 'drain.skip.0', 'drain.waitCompleted.0.matchExpressions.0'],
+    ],
+    [
+      'a force that could never come',
+      request({ drain: { timeout: '5m', onBlocked: 'force' } }),
+      ['drain.force.drainOlderThan'],
+    ],
     ['no eviction at a time', request({ drain: { parallelEvictions: 0 } }), ['drain.parallelEvictions']],
     [
       'too many evictions at a time',
@@ -443,7 +491,7 @@ describe('fields that do not exist', () => {
     ['at the top', request({ pool: {}, rootDisk: 80 }), ['pool', 'rootDisk']],
     ['of a pool', ofWorker({ ofering: 'large' }), ['pools.worker.ofering']],
     ['of a selector', ofGpu({ select: { labels: { a: 'b' }, names: [] } }), ['pools.gpu.select.names']],
-    ['of the drain', request({ drain: { force: true } }), ['drain.force']],
+    ['of the drain', request({ drain: { pretend: true } }), ['drain.pretend']],
     ['of the preflight', request({ preflight: { tolerate: 1 } }), ['preflight.tolerate']],
     ['of the verify', request({ verify: { stable: 1 } }), ['verify.stable']],
     [

@@ -19,6 +19,7 @@ import type { RolloutFacts } from '../../src/core/next-batch.js'
 import type { PodRecord } from '../../src/core/pods.js'
 import { type ClusterRecord, EMPTY_RECORD } from '../../src/core/record.js'
 import type { EffectivePool } from '../../src/core/settings.js'
+import type { DrainPolicy } from '../../src/core/spec.js'
 
 /** A healthy machine of offering `small` that runs under this name. */
 export function aMachine(name: string, overrides: Partial<Machine> = {}): Machine {
@@ -256,4 +257,23 @@ export function aPod(overrides: Partial<PodRecord> = {}): PodRecord {
 
 export function namesOf(members: readonly Member[]): string[] {
   return members.map(nameOf)
+}
+
+/** The policy of a spec that says nothing about drains. */
+export const DRAIN_POLICY: DrainPolicy = {
+  timeoutSeconds: 900,
+  gracePeriodSeconds: null,
+  barePods: 'refuse',
+  emptyDir: 'delete',
+  parallelEvictions: 20,
+  order: { by: 'criticalLast' },
+  skip: [],
+  waitCompleted: [],
+  skipWaitForDeleteSeconds: null,
+  unreachableWaitSeconds: 300,
+  volumes: 'detach',
+  loadBalancerSettleSeconds: 0,
+  onBlocked: 'stop',
+  quarantineLimit: 3,
+  force: { drainOlderThanSeconds: 21_600, lastForcedOlderThanSeconds: 3_600, podOlderThanSeconds: 86_400 },
 }
