@@ -5,7 +5,7 @@ import { waitUntil } from '../support/wait.js'
 
 type Tab = 'timeline' | 'history' | 'user-metadata' | 'search-attributes'
 
-const LONGEST_WAIT_MS = 20_000
+const LONGEST_WAIT_MS = 40_000
 
 /** What a person sees who opens one workflow in Temporal's Web UI. Every look loads the page anew. */
 export class WebUiPage {
