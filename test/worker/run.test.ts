@@ -77,6 +77,7 @@ describe('noderoll worker, the process', () => {
       expect.stringMatching(/^health port: \d+ \(NODEROLL_HEALTH_PORT\)$/),
       `metrics address: ${metrics} (NODEROLL_METRICS_ADDRESS)`,
       `workflow bundle: ${bundle} (NODEROLL_WORKFLOW_BUNDLE)`,
+      'activities per second: unlimited (default)',
     ])
     expect(entries(worker)).toContainEqual(expect.objectContaining({ message: 'Working', timeZone: 'UTC' }))
     expect(entries(worker).at(-1)).toMatchObject({ message: 'Stopped' })
