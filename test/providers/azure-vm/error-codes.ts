@@ -140,7 +140,7 @@ export const CODES: readonly CodeRow[] = [
   poll(429, 'OperationNotAllowed', 0),
   poll(404, 'NotFound'),
   poll(403, 'AuthorizationFailed'),
-  { ...poll(0, 'connection cut'), effect: { kind: 'cut' } },
+  { ...poll(0, ''), code: 'connection cut', effect: { kind: 'cut' } },
   {
     ...op('Canceled', 'Operation was canceled.', 'onceMore'),
     effect: {
