@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { ArmFault } from '../../src/simulation/arm/arm-faults.js'
-import { AzureBed, D4 } from '../providers/azure-vm/azure-bed.js'
+import { AzureBed, D2, D4 } from '../providers/azure-vm/azure-bed.js'
 import { GROUP } from '../providers/azure-vm/stand-in.js'
 import { isCordoned } from '../support/batch-nodes.js'
 import { marksOf } from '../support/rollout-bed.js'
@@ -10,6 +10,9 @@ const DELAYS = { deallocateMs: 400, startMs: 400, updateMs: 300, diskMs: 200, bo
 /** A roll with a new size, a larger disk and another group: the second update of the VM moves it. */
 const CALLS = ['deallocate', 'updateVm', 'updateDisk', 'updateVm', 'start'] as const
 const WANTED = { worker: { offering: D4, rootDiskGiB: 128, affinityGroups: ['ppg-a'] } }
+
+/** The worker sends heartbeats every five seconds at the least (create-worker.ts): by then one with the URL is out. */
+const HEARTBEAT_OUT_MS = 6_000
 
 describe('Azure VMs and processes that die', () => {
   let azure: AzureBed
@@ -71,6 +74,46 @@ describe('Azure VMs and processes that die', () => {
     expect(end).toMatchObject({ kind: 'completed', result: { outcome: 'done', done: { names: ['w-1'] } } })
     expect(kills).toBe(CALLS.length)
     await expectEachOnce(['w-1'])
+  }, 240_000)
+
+  it('CKS-24, B19 a worker killed while a start goes on: the next one learns from the operation’s URL that there was no room', async () => {
+    await startCluster(1, { ...DELAYS, startMs: 3_600_000 })
+    const error = { code: 'ZonalAllocationFailed', message: 'no room in this zone' }
+    azure.arm.faults.add({ call: 'start', size: D4, effect: { kind: 'operationFails', error }, count: 1 })
+    let current: WorkerProcess = await azure.bed.startWorkerProcess()
+    let accepted = Number.POSITIVE_INFINITY
+    let killed = false
+    azure.arm.onRequest({ call: 'start' }, () => {
+      accepted = Math.min(accepted, Date.now())
+    })
+    azure.arm.onRequest(
+      { call: 'operation' },
+      async () => {
+        if (killed) return azure.arm.finishOperations()
+        if (Date.now() - accepted < HEARTBEAT_OUT_MS) return
+        killed = true
+        current.kill()
+        current = await azure.bed.startWorkerProcess()
+      },
+      'arrival',
+    )
+
+    const end = await azure.bed.endOf(
+      await azure.bed.start(azure.spec({ pools: WANTED, machineTimeout: '90s', batchTimeout: '300s' })),
+    )
+
+    expect(killed).toBe(true)
+    expect(end).toMatchObject({
+      kind: 'failed',
+      type: 'CapacityUnavailable',
+      message: expect.stringContaining('ZonalAllocationFailed'),
+      result: { leftCordoned: [], state: 'Running' },
+    })
+    // One start with the new size, one with the old one; and but for the URL nobody would have asked, and it would not have ended.
+    expect(azure.acts(false)).toEqual(
+      [...CALLS, 'updateVm', 'updateVm', 'start'].map((call) => `${call} w-1`),
+    )
+    expect(azure.arm.vm('w-1')).toMatchObject({ power: 'running', size: D2, placementGroup: null })
   }, 240_000)
 
   it('CKS-24 Azure goes away in the middle of every operation and comes back with it done', async () => {
