@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import {
   type Checked,
+  type ConnectionOptions,
   type ConnectionSettings,
   connectionSettings,
   type Sources,
@@ -20,20 +21,31 @@ export interface WorkerConfig {
   readonly metricsAddress: string | null
   /** Workflow code that was bundled before; null: bundled at every start, which takes seconds. */
   readonly workflowBundle: string | null
+  /** Steps a second that all workers of the task queue begin together (ADR 14); null: as many as they can. */
+  readonly activitiesPerSecond: number | null
   /** Every setting and its origin, without secrets. */
   readonly described: ConnectionSettings['described']
 }
 
-/** How Temporal is reached, as for every command, and the worker's own variables. Names all mistakes at once. */
-export function workerConfig(sources: Sources): Checked<WorkerConfig> {
+/** Below this the waiting for its turn would use up the time that a step is given. */
+const FEWEST_ACTIVITIES_PER_SECOND = 1
+
+export interface WorkerSources extends Sources {
+  readonly options: ConnectionOptions & { readonly activitiesPerSecond?: string }
+}
+
+/** How Temporal is reached, as for every command, and what is the worker's own. Names all mistakes at once. */
+export function workerConfig(sources: WorkerSources): Checked<WorkerConfig> {
   const connection = connectionSettings(sources)
   const problems: Problem[] = connection.ok ? [] : [...connection.problems]
   const { env } = sources
+  const pace = paceOf(sources)
   const own = {
     logLevel: logLevelOf(env, problems),
     healthPort: portOf(env, problems),
     metricsAddress: metricsAddressOf(env, problems),
     workflowBundle: bundleOf(env, problems),
+    activitiesPerSecond: activitiesOf(pace, problems),
   }
   if (!connection.ok || problems.length > 0) return { ok: false, problems }
   const described = [
@@ -42,6 +54,11 @@ export function workerConfig(sources: Sources): Checked<WorkerConfig> {
     said('health port', own.healthPort ?? 'off', 'NODEROLL_HEALTH_PORT', env),
     said('metrics address', own.metricsAddress ?? 'off', 'NODEROLL_METRICS_ADDRESS', env),
     said('workflow bundle', own.workflowBundle ?? 'made at start', 'NODEROLL_WORKFLOW_BUNDLE', env),
+    {
+      name: 'activities per second',
+      value: own.activitiesPerSecond === null ? 'unlimited' : String(own.activitiesPerSecond),
+      from: pace?.from ?? 'default',
+    },
   ]
   return { ok: true, value: { connection: connection.value, ...own, described } }
 }
@@ -88,6 +105,25 @@ function bundleOf(env: Variables, problems: Problem[]): string | null {
     where: 'NODEROLL_WORKFLOW_BUNDLE',
     what: `names ${path}, which does not exist`,
     fix: `make it with: noderoll worker --write-bundle ${path}`,
+  })
+  return null
+}
+
+function paceOf({ options, env }: WorkerSources): Setting<string> | null {
+  const typed = options.activitiesPerSecond
+  if (typed !== undefined) return { value: typed, from: 'command line' }
+  const given = env.NODEROLL_ACTIVITIES_PER_SECOND
+  return given ? { value: given, from: 'NODEROLL_ACTIVITIES_PER_SECOND' } : null
+}
+
+function activitiesOf(pace: Setting<string> | null, problems: Problem[]): number | null {
+  if (pace === null) return null
+  const { value, from } = pace
+  if (/^\d+(\.\d+)?$/.test(value) && Number(value) >= FEWEST_ACTIVITIES_PER_SECOND) return Number(value)
+  problems.push({
+    where: from === 'command line' ? '--activities-per-second' : from,
+    what: `${value} is no pace that steps can be worked on at`,
+    fix: `write a number, ${FEWEST_ACTIVITIES_PER_SECOND} or more`,
   })
   return null
 }

@@ -16,13 +16,15 @@ export interface WorkerSettings {
   /** A bundle made before; else the workflows are bundled now (seconds). */
   readonly workflowBundle?: NonNullable<WorkerOptions['workflowBundle']>
   readonly shutdownGraceSeconds?: number
+  /** Of all workers of the task queue together; the server keeps to what the last one that asked for work has said. */
+  readonly activitiesPerSecond?: number | null
   readonly identity?: string
   readonly interceptors?: NonNullable<WorkerOptions['interceptors']>
 }
 
 /** A worker over the worlds this process can reach. Throws when the Temporal server does not answer. */
 export async function createWorker(settings: WorkerSettings): Promise<Worker> {
-  const { connection, namespace, taskQueue } = settings
+  const { connection, namespace, taskQueue, activitiesPerSecond = null } = settings
   const names = Object.values(SEARCH_ATTRIBUTES).map((key) => key.name)
   const executions = await temporalExecutions(connection, namespace, names)
   const graceSeconds = settings.shutdownGraceSeconds ?? SHUTDOWN_GRACE_SECONDS
@@ -37,6 +39,7 @@ export async function createWorker(settings: WorkerSettings): Promise<Worker> {
     shutdownGraceTime: `${graceSeconds} seconds`,
     // A stop that hangs must not keep the process for ever: activities are safe to repeat elsewhere.
     shutdownForceTime: `${graceSeconds + SHUTDOWN_FORCE_SECONDS} seconds`,
+    ...(activitiesPerSecond === null ? {} : { maxTaskQueueActivitiesPerSecond: activitiesPerSecond }),
     maxHeartbeatThrottleInterval: '5 seconds',
     defaultHeartbeatThrottleInterval: '2 seconds',
   })

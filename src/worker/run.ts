@@ -46,7 +46,7 @@ interface Polling {
 }
 
 async function work(config: WorkerConfig, runtime: Runtime, polling: Polling): Promise<void> {
-  const { connection: settings, workflowBundle } = config
+  const { connection: settings, workflowBundle, activitiesPerSecond } = config
   const connection = await connect(settings)
   polling.connection = connection
   await checkNamespace(connection, settings)
@@ -54,6 +54,7 @@ async function work(config: WorkerConfig, runtime: Runtime, polling: Polling): P
     connection,
     namespace: settings.namespace.value,
     taskQueue: settings.taskQueue.value,
+    activitiesPerSecond,
     ...(workflowBundle === null ? {} : { workflowBundle: { codePath: workflowBundle } }),
   }).catch((error: unknown) => {
     throw unreachable(error) ?? error
