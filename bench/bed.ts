@@ -45,7 +45,7 @@ export class BenchBed {
     this.ends = ends
   }
 
-  /** The embedded control plane holds more nodes than two cores can keep a real one with. */
+  /** The embedded one holds thousands of nodes without processes of its own. */
   static async open(controlPlane: 'real' | 'embedded' = 'real'): Promise<BenchBed> {
     const [[kube, stopKube], temporal] = await Promise.all([START[controlPlane](), startTemporal()])
     const native = await NativeConnection.connect({ address: temporal.address })

@@ -45,7 +45,7 @@ async function eventsPerNode(
   return events / NODES
 }
 
-/** `planRollout` of a cluster that two cores could not run a real API server for: the embedded Kubernetes holds it. */
+/** `planRollout` of a cluster of thousands, which the embedded Kubernetes holds. */
 async function planOfMany(): Promise<{ seconds: number; events: number; bytes: number }> {
   const embedded = await BenchBed.open('embedded')
   const many = await embedded.startCluster({ workers: PLANNED_NODES, kubelets: { leaseRenewMs: 0 } })
