@@ -22,7 +22,7 @@ interface Provider<T> {
 }
 
 /** Adding a provider is one folder in src/providers and one line here. */
-const MACHINES: Readonly<Record<string, Provider<Machines>>> = {
+export const MACHINES: Readonly<Record<string, Provider<Machines>>> = {
   'azure-vm': {
     options: azureVmOptions,
     make: ({ options }) => new AzureVmMachines(azureVmOptions.parse(options), azureEnvironment(process.env)),
@@ -33,7 +33,7 @@ const MACHINES: Readonly<Record<string, Provider<Machines>>> = {
   },
 }
 
-const CONTROL_PLANES: Readonly<Record<string, Provider<ControlPlane>>> = {
+export const CONTROL_PLANES: Readonly<Record<string, Provider<ControlPlane>>> = {
   simulated: {
     options: simulatedOptions,
     make: ({ options }) => new SimulatedControlPlane(simulatedOptions.parse(options)),
