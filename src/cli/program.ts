@@ -3,6 +3,7 @@ import { Command, CommanderError } from 'commander'
 import { addCancel } from './cancel.js'
 import { EXIT, type ExitCode, type Run } from './exit-codes.js'
 import { addGlobalOptions } from './options.js'
+import { foldLines } from './output.js'
 import { addPause } from './pause.js'
 import { addPlan } from './plan.js'
 import { addProgress } from './progress.js'
@@ -13,6 +14,7 @@ import { addSchema } from './schema.js'
 import { addSetMaxUnavailable } from './set-max-unavailable.js'
 import { addStart } from './start.js'
 import { addStatus } from './status.js'
+import { terminalWidth } from './terminal.js'
 import { addWatch } from './watch.js'
 import { addWorker } from './worker.js'
 
@@ -42,7 +44,7 @@ export async function runCli(args: readonly string[]): Promise<ExitCode> {
     return code
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage
-    process.stderr.write(`${sayError(error)}\n`)
+    process.stderr.write(`${foldLines(sayError(error), terminalWidth(process.stderr))}\n`)
     return exitCodeOf(error)
   }
 }

@@ -2,6 +2,7 @@ import type { PoolCounts } from '../core/batch.js'
 import type { Progress } from '../core/progress.js'
 import { paint } from './paint.js'
 import { table } from './table.js'
+import { terminalWidth } from './terminal.js'
 
 /** Progress for a terminal: the headline, the nodes of the batch, the pools, and what a person should know. */
 export function progressText(progress: Progress): string {
@@ -15,7 +16,7 @@ export function progressText(progress: Progress): string {
   return [
     `${paint('bold', progress.cluster)}: ${headline(progress)}`,
     ...progress.waitsFor.map((why) => paint('yellow', `waits for: ${why}`)),
-    ...table([['NODE', 'POOL', 'STEP', 'SINCE', 'WAITS FOR'], ...nodes]),
+    ...table([['NODE', 'POOL', 'STEP', 'SINCE', 'WAITS FOR'], ...nodes], terminalWidth()),
     ...poolLines(progress.pools),
     ...progress.skipped.map((skip) => paint('yellow', `skipped ${skip.name}: ${skip.why}`)),
     ...progress.notes.map((note) => `note: ${note}`),
