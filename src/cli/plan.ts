@@ -3,6 +3,7 @@ import type { PlanReport } from '../api/activities.js'
 import { NoderollError } from '../client/noderoll-error.js'
 import type { RolloutRequest } from '../spec/schema.js'
 import { connected, type Session } from './connected.js'
+import { examples } from './examples.js'
 import { EXIT, type Run } from './exit-codes.js'
 import { type RolloutOptions, specFileOption, workflowIdOption } from './options.js'
 import { planText } from './plan-text.js'
@@ -19,6 +20,13 @@ export function addPlan(program: Command, run: Run): void {
     .argument('[cluster]', 'name of the cluster that is being rolled')
     .addOption(specFileOption().makeOptionMandatory(false))
     .addOption(workflowIdOption())
+    .addHelpText(
+      'after',
+      examples({
+        'noderoll plan --file rollout.yaml': 'what start would do',
+        'noderoll plan prod-eu': 'what the running rollout set out to do',
+      }),
+    )
     .action((cluster: string | undefined, _, command: Command) =>
       run(async () => {
         const options = command.optsWithGlobals<PlanOptions>()

@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import { sourcesOf, unusable } from './connected.js'
+import { examples } from './examples.js'
 import { EXIT, type Run } from './exit-codes.js'
 import type { GlobalOptions } from './options.js'
 
@@ -12,6 +13,10 @@ export function addWorker(program: Command, run: Run): void {
     .command('worker')
     .description('work on the task queue until SIGTERM or SIGINT')
     .option('--write-bundle <file>', 'only bundle the workflow code into a file (NODEROLL_WORKFLOW_BUNDLE)')
+    .addHelpText(
+      'after',
+      examples({ 'noderoll worker --env prod': '', 'NODEROLL_HEALTH_PORT=8080 noderoll worker': '' }),
+    )
     .action((_, command: Command) =>
       run(async () => {
         const options = command.optsWithGlobals<WorkerOptions>()
