@@ -2,6 +2,7 @@ import ms from 'ms'
 import type { PoolCounts } from '../core/batch.js'
 import type { NodeProgress, Progress } from '../core/progress.js'
 import { paint } from './paint.js'
+import { paragraphs } from './paragraphs.js'
 import { headline, shortTime } from './progress-text.js'
 import { fold, table } from './table.js'
 
@@ -48,9 +49,7 @@ function liveLines(progress: Progress, frame: Frame, most: number): string[] {
       ...more(progress.notes.length, most, 'notes'),
     ],
   ]
-  return blocks
-    .filter((block) => block.length > 0)
-    .flatMap((block, index) => (index === 0 ? block : ['', ...block]))
+  return paragraphs(...blocks)
 }
 
 function nodeLines(nodes: readonly NodeProgress[], { columns, now }: Frame, most: number): string[] {
@@ -97,10 +96,15 @@ function timeLine({ expectedEnd, phase, startedAt }: Progress, now: string): str
   if (phase === 'ended') return began
   if (expectedEnd === null) return `${began}; when it ends can be told after the first batch`
   const left = Date.parse(expectedEnd) - Date.parse(now)
-  return `${began}, until about ${shortTime(expectedEnd)}${left > 0 ? ` (in ${ms(left)})` : ''}`
+  return `${began}, until about ${shortTime(expectedEnd)}${left >= 1000 ? ` (in ${ms(wholeSeconds(left))})` : ''}`
 }
 
 /** `32s`, `5m`; the clocks of two machines may differ, so never less than nothing. */
 function elapsed(since: string, now: string): string {
-  return ms(Math.max(0, Date.parse(now) - Date.parse(since)))
+  const seconds = wholeSeconds(Date.parse(now) - Date.parse(since))
+  return seconds <= 0 ? '0s' : ms(seconds)
+}
+
+function wholeSeconds(milliseconds: number): number {
+  return Math.floor(milliseconds / 1000) * 1000
 }

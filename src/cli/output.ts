@@ -1,5 +1,5 @@
 import { stringify } from 'yaml'
-import { fold } from './table.js'
+import { foldLines } from './table.js'
 import { isLiveTerminal, terminalWidth } from './terminal.js'
 
 export const FORMATS = ['text', 'json', 'yaml'] as const
@@ -36,12 +36,4 @@ export function createOutput(format: Format): Output {
       process.stderr.write(`${foldLines(text, terminalWidth(process.stderr))}\n`)
     },
   }
-}
-
-/** A terminal would break lines in the middle of a word. */
-export function foldLines(text: string, width: number | null): string {
-  return text
-    .split('\n')
-    .flatMap((line) => fold(line, width))
-    .join('\n')
 }

@@ -1,13 +1,12 @@
 import type { Command } from 'commander'
 import type { PlanReport } from '../api/activities.js'
 import { NoderollError } from '../client/noderoll-error.js'
-import type { RolloutRequest } from '../spec/schema.js'
 import { connected, type Session } from './connected.js'
 import { examples } from './examples.js'
 import { EXIT, type Run } from './exit-codes.js'
 import { type RolloutOptions, specFileOption, workflowIdOption } from './options.js'
 import { planText } from './plan-text.js'
-import { readSpec } from './spec-file.js'
+import { readRollout } from './spec-file.js'
 
 interface PlanOptions extends RolloutOptions {
   readonly file?: string
@@ -48,7 +47,7 @@ async function planReader(
     throw new NoderollError('usage', 'plan takes either --file with a spec or the name of a cluster')
   }
   if (cluster === undefined) {
-    const request = (await readSpec(file ?? '')) as RolloutRequest
+    const request = await readRollout(file ?? '')
     return ({ noderoll }) => noderoll.planRollout(request)
   }
   return async ({ noderoll }) => {

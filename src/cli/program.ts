@@ -5,7 +5,6 @@ import { addCompletion } from './completion.js'
 import { examples } from './examples.js'
 import { EXIT, EXIT_CODES_HELP, type ExitCode, type Run } from './exit-codes.js'
 import { addGlobalOptions } from './options.js'
-import { foldLines } from './output.js'
 import { addPause } from './pause.js'
 import { addPlan } from './plan.js'
 import { addProgress } from './progress.js'
@@ -16,6 +15,7 @@ import { addSchema } from './schema.js'
 import { addSetMaxUnavailable } from './set-max-unavailable.js'
 import { addStart } from './start.js'
 import { addStatus } from './status.js'
+import { foldLines } from './table.js'
 import { terminalWidth } from './terminal.js'
 import { addWatch } from './watch.js'
 import { addWorker } from './worker.js'
@@ -47,7 +47,7 @@ export async function runCli(args: readonly string[]): Promise<ExitCode> {
     return code
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage
-    process.stderr.write(`${foldLines(sayError(error), terminalWidth(process.stderr))}\n`)
+    process.stderr.write(`${sayError(error)}\n`)
     return exitCodeOf(error)
   }
 }

@@ -1,6 +1,7 @@
 import type { PoolCounts } from '../core/batch.js'
 import type { Progress } from '../core/progress.js'
 import { paint } from './paint.js'
+import { paragraphs } from './paragraphs.js'
 import { table } from './table.js'
 import { terminalWidth } from './terminal.js'
 
@@ -13,15 +14,19 @@ export function progressText(progress: Progress): string {
     shortTime(node.since),
     node.waitsFor.join('; '),
   ])
-  return [
-    `${paint('bold', progress.cluster)}: ${headline(progress)}`,
-    ...progress.waitsFor.map((why) => paint('yellow', `waits for: ${why}`)),
-    ...table([['NODE', 'POOL', 'STEP', 'SINCE', 'WAITS FOR'], ...nodes], terminalWidth()),
-    ...poolLines(progress.pools),
-    ...progress.skipped.map((skip) => paint('yellow', `skipped ${skip.name}: ${skip.why}`)),
-    ...progress.notes.map((note) => `note: ${note}`),
-    ...(progress.lastError === null ? [] : [paint('red', `last error: ${progress.lastError}`)]),
-  ].join('\n')
+  return paragraphs(
+    [
+      `${paint('bold', progress.cluster)}: ${headline(progress)}`,
+      ...progress.waitsFor.map((why) => paint('yellow', `waits for: ${why}`)),
+    ],
+    table([['NODE', 'POOL', 'STEP', 'SINCE', 'WAITS FOR'], ...nodes], terminalWidth()),
+    poolLines(progress.pools),
+    [
+      ...progress.skipped.map((skip) => paint('yellow', `skipped ${skip.name}: ${skip.why}`)),
+      ...progress.notes.map((note) => `note: ${note}`),
+      ...(progress.lastError === null ? [] : [paint('red', `last error: ${progress.lastError}`)]),
+    ],
+  ).join('\n')
 }
 
 /** `rolling, batch 2 (worker), 3 done, 5 out of date, cancel requested, until about 12:30:00Z` */

@@ -1,11 +1,10 @@
 import type { Command } from 'commander'
-import type { RolloutRequest } from '../spec/schema.js'
 import { connected } from './connected.js'
 import { examples } from './examples.js'
 import { EXIT, type Run } from './exit-codes.js'
 import { followRollout } from './follow-rollout.js'
 import { byOption, type RolloutOptions, specFileOption, workflowIdOption } from './options.js'
-import { readSpec } from './spec-file.js'
+import { readRollout } from './spec-file.js'
 import { whoAmI } from './who.js'
 
 const SPEC = `
@@ -45,8 +44,7 @@ export function addStart(program: Command, run: Run): void {
 }
 
 async function start(options: StartOptions) {
-  // Checked by the client, which names every mistake.
-  const request = (await readSpec(options.file)) as RolloutRequest
+  const request = await readRollout(options.file)
   return connected(options, async ({ noderoll, settings, output }) => {
     const by = options.by ?? whoAmI()
     const rollout = await noderoll.startRollout(request, {

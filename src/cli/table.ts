@@ -38,6 +38,14 @@ export function fold(text: string, width: number | null): string[] {
   return [`${indent.slice(2)}${first}`, ...more.map((line) => `${indent}${line}`)]
 }
 
+/** A terminal would break lines in the middle of a word. */
+export function foldLines(text: string, width: number | null): string {
+  return text
+    .split('\n')
+    .flatMap((line) => fold(line, width))
+    .join('\n')
+}
+
 const GAP = 2
 
 function naturalWidths(rows: readonly (readonly string[])[]): number[] {

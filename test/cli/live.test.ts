@@ -65,10 +65,12 @@ describe('a rollout, watched in a terminal', () => {
     expect(await screen.ended).toBe(130)
     await screen.shows(`noderoll watch ${cluster}`)
     const lines = screen.everything()
-    expect(lines.slice(2, 7)).toEqual([
+    expect(lines.slice(2, 9)).toEqual([
       `${cluster}: rolling, batch 1 (worker), 0 done, 2 out of date`,
+      '',
       'NODE  POOL    STEP   SINCE      WAITS FOR',
       expect.stringMatching(/^w-1 {3}worker {2}drain {2}\d\d:\d\d:\d\dZ$/),
+      '',
       'POOL    TYPE    MACHINES  OUT OF DATE  UNAVAILABLE',
       expect.stringMatching(/^worker {2}worker {2}2 {9}2 {12}0$/),
     ])

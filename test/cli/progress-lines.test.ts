@@ -90,9 +90,11 @@ describe('progress as text', () => {
 
     expect(text.split('\n')).toEqual([
       'prod: rolling, batch 1 (worker), 0 done, 3 out of date',
+      '',
       'NODE                     POOL    STEP   SINCE      WAITS FOR',
       'w-1                      worker  drain  11:59:30Z',
       'worker-with-a-long-name  worker  drain  11:59:30Z  this; that',
+      '',
       'POOL    TYPE    MACHINES  OUT OF DATE  UNAVAILABLE',
       'worker  worker  3         3            0',
     ])
