@@ -7,7 +7,10 @@ import { poolLines } from './progress-text.js'
 export function planText(plan: PlanReport): string {
   const { cluster, batches, batchCount, nodeCount } = plan
   const named = batches.reduce((sum, batch) => sum + batch.nodes.length, 0)
-  const what = nodeCount === 0 ? 'nothing to do' : `${nodeCount} nodes in ${batchCount} batches`
+  const what =
+    nodeCount === 0
+      ? 'nothing to do'
+      : `${counted(nodeCount, 'node', 'nodes')} in ${counted(batchCount, 'batch', 'batches')}`
   return paragraphs(
     [paint('bold', `${cluster}: ${what}`), ...plan.refusals.map((why) => paint('red', `refused: ${why}`))],
     [
@@ -24,4 +27,8 @@ export function planText(plan: PlanReport): string {
     ],
     poolLines(plan.pools),
   ).join('\n')
+}
+
+function counted(count: number, one: string, many: string): string {
+  return `${count} ${count === 1 ? one : many}`
 }

@@ -35,7 +35,7 @@ export function headline(progress: Progress): string {
   const left = pools.reduce((sum, pool) => sum + pool.outOfDate, 0)
   return [
     phase,
-    ...(paused && phase !== 'paused' ? ['to pause after this batch'] : []),
+    ...(paused && phase !== 'paused' && phase !== 'ended' ? ['to pause after this batch'] : []),
     ...(batch === null
       ? []
       : [`batch ${batch.number} (${batch.recovery ? 'recovery in ' : ''}${batch.pool})`]),

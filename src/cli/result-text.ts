@@ -25,7 +25,10 @@ export function resultText(result: RolloutResult): string {
 
 function headline({ cluster, outcome, state, done }: RolloutResult): string {
   const names = done.count === 0 ? '' : ` (${sayNames(done.names)})`
-  const what = outcome === 'stored' ? 'settings stored' : `${outcome}, ${done.count} nodes rolled${names}`
+  const what =
+    outcome === 'stored'
+      ? 'settings stored'
+      : `${outcome}, ${done.count} ${done.count === 1 ? 'node' : 'nodes'} rolled${names}`
   const color =
     outcome === 'failed' ? 'red' : outcome === 'cancelled' || state === 'Alert' ? 'yellow' : 'green'
   return paint(color, `${cluster}: ${what}${state === null ? '' : `; the cluster is ${state}`}`)

@@ -100,6 +100,12 @@ describe('progress as text', () => {
     ])
   })
 
+  it('says of an ended rollout neither that it will pause nor when it ends', () => {
+    const ended = progress({ phase: 'ended', paused: true, expectedEnd: '2026-11-30T12:30:00.000Z' })
+
+    expect(headline(ended)).toBe('ended, batch 1 (worker), 0 done, 3 out of date')
+  })
+
   it('says when it should be over, and that it will pause', () => {
     const going = progress({ paused: true, expectedEnd: '2026-11-30T12:30:00.000Z' })
 
