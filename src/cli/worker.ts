@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import { sourcesOf, unusable } from './connected.js'
+import { examples } from './examples.js'
 import { EXIT, type Run } from './exit-codes.js'
 import type { GlobalOptions } from './options.js'
 
@@ -16,6 +17,10 @@ export function addWorker(program: Command, run: Run): void {
     .option(
       '--activities-per-second <number>',
       'steps that all workers of this task queue begin together (NODEROLL_ACTIVITIES_PER_SECOND)',
+    )
+    .addHelpText(
+      'after',
+      examples({ 'noderoll worker --env prod': '', 'NODEROLL_HEALTH_PORT=8080 noderoll worker': '' }),
     )
     .action((_, command: Command) =>
       run(async () => {
