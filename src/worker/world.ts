@@ -9,6 +9,7 @@ import type { Machines } from '../ports/machines.js'
 import { azureEnvironment } from '../providers/azure-vm/environment.js'
 import { AzureVmMachines } from '../providers/azure-vm/machines.js'
 import { azureVmOptions } from '../providers/azure-vm/options.js'
+import { KubernetesApi } from '../providers/kubernetes/api.js'
 import { kubernetesCluster } from '../providers/kubernetes/cluster.js'
 import { kubernetesRecords } from '../providers/kubernetes/records.js'
 import { SimulatedControlPlane } from '../providers/simulated/control-plane.js'
@@ -59,9 +60,10 @@ export function createWorld(executions: Executions): World {
 }
 
 function connect(target: Target): Connections {
+  const api = new KubernetesApi(target.kubernetes)
   return {
-    cluster: kubernetesCluster(target.kubernetes),
-    records: kubernetesRecords(target.kubernetes),
+    cluster: kubernetesCluster(target.kubernetes, api),
+    records: kubernetesRecords(target.kubernetes, api),
     machines: made(target.machines, MACHINES),
     controlPlane: target.etcd === null ? null : made(target.etcd, CONTROL_PLANES),
   }
