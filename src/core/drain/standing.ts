@@ -98,7 +98,9 @@ function sayEach<K extends Standing['kind']>(
     if (standing.kind !== kind) continue
     const latest = standing as Of<K>
     const key = keyOf(latest)
-    groups.set(key, { pods: [...(groups.get(key)?.pods ?? []), pod], latest })
+    const pods = groups.get(key)?.pods ?? []
+    pods.push(pod)
+    groups.set(key, { pods, latest })
   }
   return [...groups].map(([key, { pods, latest }]) => say(key, pods, latest))
 }

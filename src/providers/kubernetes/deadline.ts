@@ -1,3 +1,5 @@
+import { setMaxListeners } from 'node:events'
+
 /** Longest time for one call to the API, tries on other API servers included: a hung server must not hang a rollout. */
 export const REQUEST_MS = 10_000
 
@@ -37,6 +39,8 @@ export async function withDeadline<T>(
 export function follow(signal: AbortSignal, controller: AbortController): () => void {
   const abort = () => controller.abort(signal.reason)
   if (signal.aborted) abort()
+  // A drain has dozens of requests under way; each listens for its end, and that is no leak.
+  setMaxListeners(0, signal)
   signal.addEventListener('abort', abort, { once: true })
   return () => signal.removeEventListener('abort', abort)
 }
