@@ -93,6 +93,7 @@ describe('the pods of a node, kept', () => {
 
     await bed.admin.ok('DELETE', `${PODS}/a?gracePeriodSeconds=0`)
     await untilNames()
+    expect(bed.proxy.requests.filter(isList)).toHaveLength(2)
   })
 
   it('B35 are right again after the API server was away', async () => {
@@ -106,6 +107,7 @@ describe('the pods of a node, kept', () => {
     await bed.proxy.up()
 
     await untilNames('b')
+    expect(bed.proxy.requests.filter(isList).length).toBeGreaterThanOrEqual(2)
   })
 
   it('CKS-16 are unknown, and not none, while they cannot be listed', async () => {
