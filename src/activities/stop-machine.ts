@@ -2,17 +2,17 @@ import { log } from '@temporalio/activity'
 import type { NodeJob, Stopped } from '../api/activities.js'
 import { failure } from '../api/failures.js'
 import { batchNodeName } from '../core/batch.js'
-import { podName } from '../core/drain.js'
 import { actingAnnotation, attemptAnnotation, MARK_KEYS } from '../core/marks.js'
 import type { NodeRecord } from '../core/model.js'
 import { differences } from '../core/out-of-date.js'
+import { podName } from '../core/pods.js'
 import { quorumHoldups } from '../core/preflight.js'
 import type { RolloutSpec } from '../core/spec.js'
 import type { Connections, World } from '../ports/connections.js'
 import { portErrorKind } from '../ports/errors.js'
 import { type Attempt, attempting } from './attempt.js'
 import { changeNode } from './change-node.js'
-import { toBeGone } from './drain-node.js'
+import { toBeGone } from './drain/pods-left.js'
 import { ensureMachine } from './machine-act.js'
 import { AlreadyDone, myNode } from './my-node.js'
 import { holderOf } from './ours.js'
@@ -120,7 +120,7 @@ async function lookAgain(
   if (input.node.how !== 'roll') return node
   if (node !== null) {
     mustBeCordoned(node)
-    const left = await toBeGone(connections, node.name, input.spec.drain, attempt)
+    const left = await toBeGone(connections.cluster, node, input.spec.drain, attempt)
     const pods = [...left.evict, ...left.wait].map(({ pod }) => podName(pod))
     if (left.refused.length > 0)
       throw failure('DrainRefused', `stop of ${node.name}: ${left.refused.join('; ')}`)

@@ -45,6 +45,12 @@ export type Cordoned =
   /** Nothing is left to do: a reset or another rollout came round again (CKS-24). */
   | { readonly kind: 'upToDate'; readonly machineId: string }
 
+export interface Drained {
+  readonly evicted: number
+  /** Pods that were deleted past their budget. Absent from a worker of before. */
+  readonly warnings?: readonly string[]
+}
+
 export type Stopped =
   | { readonly kind: 'stopped' }
   /** An earlier run did all of it (a reset, CKS-24): only the verify is left. */
@@ -155,7 +161,7 @@ export interface RolloutActivities {
   ): Promise<readonly Cordoned[]>
   drainNode(
     input: NodeJob & { readonly policy: DrainPolicy; readonly limitSeconds: number },
-  ): Promise<{ readonly evicted: number }>
+  ): Promise<Drained>
   stopMachine(
     input: NodeJob & { readonly spec: RolloutSpec; readonly notAfterSeconds: number },
   ): Promise<Stopped>

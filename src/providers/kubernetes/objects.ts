@@ -19,7 +19,7 @@ export const METADATA = z.object({
 })
 
 const LIST = z.object({
-  metadata: z.object({ continue: z.string().nullish() }).nullish(),
+  metadata: z.object({ continue: z.string().nullish(), resourceVersion: z.string().nullish() }).nullish(),
   items: z.array(z.unknown()).nullish(),
 })
 
@@ -78,6 +78,8 @@ export interface Listed<T> {
   readonly items: T[]
   /** The server's clock when it answered; null when it did not tell. */
   readonly dateMs: number | null
+  /** The state of the collection that was listed, where a watch goes on; empty when the server did not tell. */
+  readonly resourceVersion: string
 }
 
 /** All objects of a collection, page by page, from the server itself and not from its cache. */
@@ -115,6 +117,8 @@ async function listOnce<T>(
     // Read at once: a page of full objects weighs a hundred times what is kept of it.
     for (const item of found.items ?? []) items.push(read(item))
     next = found.metadata?.continue ?? ''
-    if (next === '') return { items, dateMs: answer.dateMs }
+    if (next === '') {
+      return { items, dateMs: answer.dateMs, resourceVersion: found.metadata?.resourceVersion ?? '' }
+    }
   }
 }
