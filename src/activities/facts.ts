@@ -12,7 +12,13 @@ import type { Connections } from '../ports/connections.js'
 import type { Versioned } from '../ports/records.js'
 import { changesTogether } from './changes-together.js'
 
-/** Everything a decision about the whole cluster needs, read just now. */
+/**
+ * `now`: asks the API server. `recent`: what was there at most a minute ago, without a request; never for quorum, nor
+ * for what is decided once and acted on without another look at the node.
+ */
+export type ReadNodes = 'now' | 'recent'
+
+/** Everything a decision about the whole cluster needs. */
 export interface ClusterFacts extends Membership {
   readonly record: Versioned<ClusterRecord>
   readonly identity: string
@@ -21,16 +27,17 @@ export interface ClusterFacts extends Membership {
   readonly pools: readonly EffectivePool[]
 }
 
-/** Reads nodes, machines and the stored record, side by side. Throws `PortError`. */
+/** Reads nodes, machines and the stored record, side by side; all but the nodes just now. Throws `PortError`. */
 export async function readFacts(
   connections: Connections,
   asked: readonly PoolSpec[],
+  readNodes: ReadNodes,
   signal: AbortSignal,
 ): Promise<ClusterFacts> {
   const [record, identity, nodes, machines] = await Promise.all([
     connections.records.read(signal),
     connections.cluster.identity(signal),
-    connections.cluster.nodes(signal),
+    readNodes === 'now' ? connections.cluster.nodes(signal) : connections.cluster.recentNodes(signal),
     connections.machines.list(signal),
   ])
   const found = membership(poolsInForce(asked, record.value), nodes, machines)

@@ -33,7 +33,8 @@ export function nextBatch(world: World) {
               ),
           },
           look: async () => {
-            const facts = await readFacts(connections, spec.pools, attempt.signal)
+            // Whatever is done to a node is decided again on that node as it is then.
+            const facts = await readFacts(connections, spec.pools, 'recent', attempt.signal)
             if (facts.problems.length > 0) {
               return { why: facts.problems.map((problem) => `${problem.where} ${problem.what}`) }
             }

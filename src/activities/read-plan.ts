@@ -19,7 +19,7 @@ export function readPlan(world: World) {
     attempting('plan', (attempt) =>
       orFailure(`planning ${spec.target.cluster}`, 'SettingsRefused', async () => {
         const connections = await world.connect(spec.target)
-        const facts = await readFacts(connections, spec.pools, attempt.signal)
+        const facts = await readFacts(connections, spec.pools, 'recent', attempt.signal)
         const verdict = await settingsVerdict(connections, facts, spec.rollout, attempt.signal)
         const forBatches = await rolloutFacts(connections, spec, facts, attempt.signal)
         const plan = planRollout(forBatches, START_POSITION)

@@ -5,6 +5,7 @@ import { KubernetesApi } from './api.js'
 import { readBudget } from './budget-record.js'
 import { etcdReady } from './etcd-ready.js'
 import { evictionAnswer, evictionCall } from './eviction.js'
+import { NodeCache } from './node-cache.js'
 import { nodeEventCall } from './node-event.js'
 import { Nodes } from './nodes.js'
 import { find, get, list, METADATA } from './objects.js'
@@ -18,6 +19,8 @@ const IDENTIFIED = z.object({ metadata: METADATA.extend({ uid: z.string().min(1)
 export interface KubernetesCluster extends Cluster {
   watchNodes(onNodes: (names: readonly string[]) => void, fieldName: string | null): LiveWatching
   watchPodsOn(nodeName: string, onChange: () => void): LiveWatching
+  /** Ends what goes on without being asked for: the watch behind `recentNodes`. The next call begins it again. */
+  close(): void
 }
 
 /**
@@ -28,14 +31,18 @@ export function kubernetesCluster(
   access: KubernetesAccess,
   api: KubernetesApi = new KubernetesApi(access),
 ): KubernetesCluster {
-  const nodes = new Nodes(api)
+  const cache = new NodeCache(api)
+  const nodes = new Nodes(api, cache)
   return {
     identity: async (signal) => {
       const doing = 'read the cluster’s identity'
       const found = await get(api, '/api/v1/namespaces/kube-system', IDENTIFIED, doing, signal)
       return found.metadata.uid
     },
-    nodes: (signal) => nodes.all(signal),
+    nodes: (signal) => cache.now(signal),
+    recentNodes: (signal) => cache.recent(signal),
+    watchRecentNodes: (onChange) => cache.onChange(onChange),
+    close: () => cache.close(),
     node: (name, signal) => nodes.one(name, signal),
     patchNode: (name, resourceVersion, change, signal) => nodes.patch(name, resourceVersion, change, signal),
     watchNodes: (onNodes, fieldName) => {
