@@ -150,14 +150,16 @@ export async function rolloutFacts(
   facts: ClusterFacts,
   signal: AbortSignal,
 ): Promise<RolloutFacts> {
-  const verdict = await settingsVerdict(connections, facts, true, signal)
-  return {
-    pools: facts.pools,
-    members: facts.members,
-    outsiders: facts.outsiders,
-    skippedPools: verdict.skippedPools,
-    startStopped: spec.startStopped,
-  }
+  return judgedFacts(spec, facts, await settingsVerdict(connections, facts, true, signal))
+}
+
+/** The same, when the settings have been judged already: asking about every machine is what costs. */
+export function judgedFacts(
+  spec: RolloutSpec,
+  { pools, members, outsiders }: ClusterFacts,
+  { skippedPools }: Pick<SettingsVerdict, 'skippedPools'>,
+): RolloutFacts {
+  return { pools, members, outsiders, skippedPools, startStopped: spec.startStopped }
 }
 
 /** Why the cluster is not healthy, membership included (CKS-21); empty when it is. */

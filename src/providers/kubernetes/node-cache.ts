@@ -125,6 +125,8 @@ export class NodeCache {
     const watching = new AbortController()
     this.#watching = watching
     this.#beatAtMs = performance.now()
+    // Nobody has told of anything since whatever list there was: the first question is one for the server.
+    this.#currentAtMs = Number.NEGATIVE_INFINITY
     const beat = setInterval(() => this.#beat(), BEAT_MS).unref()
     void this.#watch(watching.signal).finally(() => clearInterval(beat))
   }

@@ -13,8 +13,12 @@ import {
   type SimulatedOptions,
 } from './schema.js'
 
+/** Settings are judged for thousands of machines in a row: what the cloud offers is asked once for all of them. */
+const OFFERINGS_LAST_MS = 1_000
+
 /** Machines of a simulated cloud, over its HTTP API. */
 export class SimulatedMachines implements Machines {
+  #offerings: { readonly asked: Promise<Offering[]>; readonly atMs: number } | null = null
   readonly #client: SimulatedClient
   readonly #cluster: string
 
@@ -44,7 +48,7 @@ export class SimulatedMachines implements Machines {
   async refusals(machine: Machine, wants: MachineWants, signal: AbortSignal): Promise<string[]> {
     const reasons: string[] = []
     if (wants.offering !== null) {
-      const offerings = await this.offerings(signal)
+      const offerings = await this.#offeringsOfLate(signal)
       if (!offerings.some(({ name }) => name === wants.offering)) {
         reasons.push(`there is no offering ${wants.offering}`)
       }
@@ -107,6 +111,19 @@ export class SimulatedMachines implements Machines {
 
   async #act(method: 'POST' | 'PUT', path: string, body: unknown, signal: AbortSignal): Promise<Operation> {
     return (await this.#client.call(path, acceptedAnswer, { method, body, signal })).operation
+  }
+
+  async #offeringsOfLate(signal: AbortSignal): Promise<Offering[]> {
+    const atMs = performance.now()
+    if (this.#offerings !== null && atMs - this.#offerings.atMs < OFFERINGS_LAST_MS)
+      return await this.#offerings.asked
+    const asked = this.offerings(signal)
+    this.#offerings = { asked, atMs }
+    // Whoever has waited for it is told; who comes next asks again.
+    asked.catch(() => {
+      this.#offerings = null
+    })
+    return await asked
   }
 
   async #groupRefusals(wanted: readonly string[], signal: AbortSignal): Promise<string[]> {

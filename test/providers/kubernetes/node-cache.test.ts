@@ -107,6 +107,13 @@ describe('the nodes of late', () => {
     expect(lists()).toBe(1)
   })
 
+  it('are asked for when nobody has watched until now, however young the last list is', async () => {
+    await cluster.nodes(patient())
+    await bed.admin.ok('DELETE', `${NODES}/w-1`)
+
+    expect(await cluster.recentNodes(patient())).toMatchObject([{ name: 'w-2' }])
+  })
+
   it('wake who waits for them, after they have changed', async () => {
     await watched()
     const shown: Promise<string | undefined>[] = []
