@@ -1,6 +1,6 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { freePort } from '../test/support/ports.js'
 import { waitUntil } from '../test/support/wait.js'
@@ -21,10 +21,12 @@ export class MeasuredWorker {
 
   /** `folder` keeps the bundle: an image has it, too, and webpack's memory is none of a worker's. */
   static async start(address: string, taskQueue: string, folder: string): Promise<MeasuredWorker> {
-    execFileSync('npm', ['run', '--silent', 'build'])
     const bundle = join(folder, 'workflows.js')
     const port = await freePort()
-    execFileSync(process.execPath, [...COMMAND, '--write-bundle', bundle])
+    if (!existsSync(bundle)) {
+      execFileSync('npm', ['run', '--silent', 'build'])
+      execFileSync(process.execPath, [...COMMAND, '--write-bundle', bundle])
+    }
     const child = spawn(process.execPath, [...COMMAND, '--task-queue', taskQueue], {
       stdio: ['ignore', 'ignore', 'pipe'],
       env: {
