@@ -12,7 +12,13 @@ import type { Connections } from '../ports/connections.js'
 import type { Versioned } from '../ports/records.js'
 import { changesTogether } from './changes-together.js'
 
-/** Everything a decision about the whole cluster needs, read just now. */
+/**
+ * `now`: asks the API server. `recent`: what was there at most a minute ago, without a request; never for quorum, nor
+ * for what is decided once and acted on without another look at the node.
+ */
+export type ReadNodes = 'now' | 'recent'
+
+/** Everything a decision about the whole cluster needs. */
 export interface ClusterFacts extends Membership {
   readonly record: Versioned<ClusterRecord>
   readonly identity: string
@@ -21,16 +27,17 @@ export interface ClusterFacts extends Membership {
   readonly pools: readonly EffectivePool[]
 }
 
-/** Reads nodes, machines and the stored record, side by side. Throws `PortError`. */
+/** Reads nodes, machines and the stored record, side by side; all but the nodes just now. Throws `PortError`. */
 export async function readFacts(
   connections: Connections,
   asked: readonly PoolSpec[],
+  readNodes: ReadNodes,
   signal: AbortSignal,
 ): Promise<ClusterFacts> {
   const [record, identity, nodes, machines] = await Promise.all([
     connections.records.read(signal),
     connections.cluster.identity(signal),
-    connections.cluster.nodes(signal),
+    readNodes === 'now' ? connections.cluster.nodes(signal) : connections.cluster.recentNodes(signal),
     connections.machines.list(signal),
   ])
   const found = membership(poolsInForce(asked, record.value), nodes, machines)
@@ -143,14 +150,16 @@ export async function rolloutFacts(
   facts: ClusterFacts,
   signal: AbortSignal,
 ): Promise<RolloutFacts> {
-  const verdict = await settingsVerdict(connections, facts, true, signal)
-  return {
-    pools: facts.pools,
-    members: facts.members,
-    outsiders: facts.outsiders,
-    skippedPools: verdict.skippedPools,
-    startStopped: spec.startStopped,
-  }
+  return judgedFacts(spec, facts, await settingsVerdict(connections, facts, true, signal))
+}
+
+/** The same, when the settings have been judged already: asking about every machine is what costs. */
+export function judgedFacts(
+  spec: RolloutSpec,
+  { pools, members, outsiders }: ClusterFacts,
+  { skippedPools }: Pick<SettingsVerdict, 'skippedPools'>,
+): RolloutFacts {
+  return { pools, members, outsiders, skippedPools, startStopped: spec.startStopped }
 }
 
 /** Why the cluster is not healthy, membership included (CKS-21); empty when it is. */

@@ -32,8 +32,9 @@ export function nextBatch(world: World) {
               ),
           },
           look: async () => {
+            // Whatever is done to a node is decided again on that node as it is then.
             const [facts] = await Promise.all([
-              readFacts(connections, spec.pools, attempt.signal),
+              readFacts(connections, spec.pools, 'recent', attempt.signal),
               mustHoldLease(world, connections, { target: spec.target, rollout }, attempt),
             ])
             if (facts.problems.length > 0) {

@@ -7,7 +7,14 @@ import { bounded, MOST_NAMES } from '../core/progress.js'
 import type { RolloutSpec } from '../core/spec.js'
 import type { World } from '../ports/connections.js'
 import { attempting } from './attempt.js'
-import { notThisCluster, readFacts, rolloutFacts, settingsVerdict, withoutEtcd } from './facts.js'
+import {
+  judgedFacts,
+  notThisCluster,
+  readFacts,
+  rolloutFacts,
+  settingsVerdict,
+  withoutEtcd,
+} from './facts.js'
 import { orFailure } from './port-failure.js'
 
 const ONLY_STORED =
@@ -19,9 +26,11 @@ export function readPlan(world: World) {
     attempting('plan', (attempt) =>
       orFailure(`planning ${spec.target.cluster}`, 'SettingsRefused', async () => {
         const connections = await world.connect(spec.target)
-        const facts = await readFacts(connections, spec.pools, attempt.signal)
+        const facts = await readFacts(connections, spec.pools, 'recent', attempt.signal)
         const verdict = await settingsVerdict(connections, facts, spec.rollout, attempt.signal)
-        const forBatches = await rolloutFacts(connections, spec, facts, attempt.signal)
+        const forBatches = spec.rollout
+          ? judgedFacts(spec, facts, verdict)
+          : await rolloutFacts(connections, spec, facts, attempt.signal)
         const plan = planRollout(forBatches, START_POSITION)
         const operation = await connections.machines.clusterOperation(attempt.signal)
         const starts = plan.batches.flatMap((batch) => batch.nodes.filter((node) => node.how === 'start'))

@@ -33,7 +33,7 @@ export function release(world: World) {
           const { facts, unhealthy } = await look(connections, input, attempt)
           return report(facts, facts.record.value, unhealthy, [])
         }
-        const found = await readFacts(connections, [], attempt.signal)
+        const found = await readFacts(connections, [], 'now', attempt.signal)
         const givenBack = await giveBack(connections, found, attempt)
         const { facts, unhealthy } = await look(connections, input, attempt)
         const record = await updateRecord(connections.records, attempt, (now) =>
@@ -106,7 +106,7 @@ interface Look {
 }
 
 async function look(connections: Connections, input: ReleaseInput, attempt: Attempt): Promise<Look> {
-  const facts = await readFacts(connections, [], attempt.signal)
+  const facts = await readFacts(connections, [], 'now', attempt.signal)
   const unhealthy = await whyNotHealthy(connections, facts, attempt.signal)
   const capacity = capacityOf(facts.members.map((member) => member.machine))
   const wanted = endRecord(facts.record.value, unhealthy, capacity, input.outcome)

@@ -31,7 +31,11 @@ export function verifyNode(world: World) {
         const node = await waitFor<NodeRecord | 'noNode'>(attempt, {
           slowestSeconds: SLOWEST_SECONDS,
           watch: (wake) =>
-            input.node.type === 'etcd' ? [] : [connections.cluster.watchNodes(wake, input.node.node)],
+            input.node.type === 'etcd'
+              ? []
+              : input.node.node === null
+                ? [connections.cluster.watchRecentNodes(wake)]
+                : [connections.cluster.watchNodes(wake, input.node.node)],
           partlyWatched: input.node.type !== 'worker',
           limit: {
             seconds: input.limits.verifySeconds,
@@ -101,14 +105,14 @@ class Verifying {
     const { input, connections, attempt } = this
     if (input.node.type === 'etcd') return null
     if (input.node.node !== null) return connections.cluster.node(input.node.node, attempt.signal)
-    const nodes = await connections.cluster.nodes(attempt.signal)
-    return (
-      nodes.find((node) =>
-        input.node.providerId === null || node.providerId === null
-          ? node.name === input.node.machineName
-          : node.providerId.toLowerCase() === input.node.providerId.toLowerCase(),
-      ) ?? null
+    const nodes = await connections.cluster.recentNodes(attempt.signal)
+    const found = nodes.find((node) =>
+      input.node.providerId === null || node.providerId === null
+        ? node.name === input.node.machineName
+        : node.providerId.toLowerCase() === input.node.providerId.toLowerCase(),
     )
+    // Recent is enough to know its name by, and not to give it back.
+    return found === undefined ? null : connections.cluster.node(found.name, attempt.signal)
   }
 
   /** A Node that lost its cordon, or a new object under the old name, opens for pods before it is verified (B11). */

@@ -30,6 +30,9 @@ export interface Kept<T> extends Watching {
   current(signal: AbortSignal): Promise<readonly T[]>
 }
 
+/** `recentNodes` is never older. */
+export const RECENT_SECONDS = 60
+
 /**
  * One Kubernetes cluster. Every request has a deadline and is tried on each configured API server in turn.
  * Throws `PortError`; a 409 is `conflict`, a missing object `notFound`.
@@ -39,6 +42,13 @@ export interface Cluster {
   identity(signal: AbortSignal): Promise<string>
   /** All nodes, from the server itself, uncached. */
   nodes(signal: AbortSignal): Promise<NodeRecord[]>
+  /**
+   * All nodes as of at most `RECENT_SECONDS` ago, and never older than anything read or written through this port before.
+   * Costs no request while the watch behind it lives. For looking around: never for quorum, nor right before an act.
+   */
+  recentNodes(signal: AbortSignal): Promise<NodeRecord[]>
+  /** Calls when `recentNodes` may give something else than before. */
+  watchRecentNodes(onChange: () => void): Watching
   node(name: string, signal: AbortSignal): Promise<NodeRecord | null>
   /** Patches and reads back what the server stored. `conflict` when the node has changed since `resourceVersion`. */
   patchNode(

@@ -8,6 +8,7 @@ import { readBudget } from './budget-record.js'
 import { etcdReady } from './etcd-ready.js'
 import { deletionAnswer, deletionCall, evictionAnswer, evictionCall } from './eviction.js'
 import { Mirror } from './mirror.js'
+import { NodeCache } from './node-cache.js'
 import { nodeEventCall } from './node-event.js'
 import { Nodes } from './nodes.js'
 import { find, get, list, METADATA } from './objects.js'
@@ -24,6 +25,8 @@ const LIST_PODS_EVERY_SECONDS = 20
 /** A cluster whose watches also tell how long they have been silent. */
 export interface KubernetesCluster extends Cluster {
   watchNodes(onNodes: (names: readonly string[]) => void, fieldName: string | null): LiveWatching
+  /** Ends what goes on without being asked for: the watch behind `recentNodes`. The next call begins it again. */
+  close(): void
 }
 
 /**
@@ -34,7 +37,8 @@ export function kubernetesCluster(
   access: KubernetesAccess,
   api: KubernetesApi = new KubernetesApi(access),
 ): KubernetesCluster {
-  const nodes = new Nodes(api)
+  const cache = new NodeCache(api)
+  const nodes = new Nodes(api, cache)
   // One for all drains of a worker: they cannot be asked for by node.
   const attachments = new Mirror<AttachmentRecord, AttachmentRecord>(api, {
     what: 'the volume attachments',
@@ -50,7 +54,10 @@ export function kubernetesCluster(
       const found = await get(api, '/api/v1/namespaces/kube-system', IDENTIFIED, doing, signal)
       return found.metadata.uid
     },
-    nodes: (signal) => nodes.all(signal),
+    nodes: (signal) => cache.now(signal),
+    recentNodes: (signal) => cache.recent(signal),
+    watchRecentNodes: (onChange) => cache.onChange(onChange),
+    close: () => cache.close(),
     node: (name, signal) => nodes.one(name, signal),
     patchNode: (name, resourceVersion, change, signal) => nodes.patch(name, resourceVersion, change, signal),
     watchNodes: (onNodes, fieldName) => {

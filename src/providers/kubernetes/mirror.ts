@@ -98,7 +98,7 @@ export class Mirror<Wire, T> {
           this.#objects = new Map(items.map(({ uid, wire }) => [uid, wire]))
           this.#skewMs = dateMs === null ? this.#skewMs : dateMs - Date.now()
           this.#problem = null
-          return resourceVersion
+          return resourceVersion ?? ''
         } catch (error) {
           if (!signal.aborted) this.#problem = error
           throw error

@@ -76,10 +76,10 @@ export async function find<T>(
 
 export interface Listed<T> {
   readonly items: T[]
+  /** Where the list was taken, the same for all its pages, and where a watch goes on. Null when the server did not tell. */
+  readonly resourceVersion: string | null
   /** The server's clock when it answered; null when it did not tell. */
   readonly dateMs: number | null
-  /** The state of the collection that was listed, where a watch goes on; empty when the server did not tell. */
-  readonly resourceVersion: string
 }
 
 /** All objects of a collection, page by page, from the server itself and not from its cache. */
@@ -117,8 +117,7 @@ async function listOnce<T>(
     // Read at once: a page of full objects weighs a hundred times what is kept of it.
     for (const item of found.items ?? []) items.push(read(item))
     next = found.metadata?.continue ?? ''
-    if (next === '') {
-      return { items, dateMs: answer.dateMs, resourceVersion: found.metadata?.resourceVersion ?? '' }
-    }
+    if (next === '')
+      return { items, resourceVersion: found.metadata?.resourceVersion ?? null, dateMs: answer.dateMs }
   }
 }
