@@ -1,5 +1,6 @@
 import type { Baseline, Cordoned, InCluster } from '../api/activities.js'
 import { failure } from '../api/failures.js'
+import { additions } from '../core/additions.js'
 import type { Batch, BatchNode } from '../core/batch.js'
 import { attemptAnnotation, MARK_KEYS } from '../core/marks.js'
 import { type AttemptMark, isMarked, type NodeChange, type NodeRecord } from '../core/model.js'
@@ -10,6 +11,7 @@ import { isAnotherMachine } from '../core/verify.js'
 import type { Connections, World } from '../ports/connections.js'
 import { type Attempt, attempting } from './attempt.js'
 import { changeNode } from './change-node.js'
+import { tellNode } from './node-events.js'
 import { holderOf, mustHoldLease } from './ours.js'
 import { orFailure } from './port-failure.js'
 
@@ -17,7 +19,8 @@ import { orFailure } from './port-failure.js'
 const NO_BOOT_ID = 'none'
 
 /**
- * Marks and cordons every node of the batch, one patch each (CKS-15), and gives back what was found. A node somebody else
+ * Marks and cordons every node of the batch, takes it out of external load balancers and tells autoscalers to leave it,
+ * all in one patch each (CKS-15), and gives back what was found. A node somebody else
  * cordoned gets the attempt mark only. A node with nothing left to do is named `upToDate` and not touched (CKS-24).
  * Throws `NodeChanged` when a node is gone, is another machine, or has no boot id to prove a restart by.
  */
@@ -30,7 +33,13 @@ export function cordonNodes(world: World) {
         const rollout = holderOf(world, input.rollout)
         return Promise.all(
           input.batch.nodes.map((node) =>
-            cordonOne(connections, attempt, node, { rollout, token: input.token }),
+            cordonOne(connections, attempt, node, { rollout, token: input.token }, (found) =>
+              tellNode(world, connections.cluster, input, found, {
+                type: 'Normal',
+                reason: 'NoderollMarked',
+                text: `Marked and cordoned: ${node.why}`,
+              }),
+            ),
           ),
         )
       }),
@@ -42,6 +51,7 @@ async function cordonOne(
   attempt: Attempt,
   job: BatchNode,
   ours: { rollout: string; token: string },
+  tell: (found: NodeRecord) => void,
 ): Promise<Cordoned> {
   const machine = await connections.machines.get(job.machineId, attempt.signal)
   if (machine === null)
@@ -78,6 +88,7 @@ async function cordonOne(
     throw failure('NodeChanged', `node ${job.node} is gone from the cluster; its machine was not touched`)
   if (!stillToDo && !isMarked((found as NodeRecord).marks))
     return { kind: 'upToDate', machineId: job.machineId }
+  tell(found)
   return { kind: 'cordoned', machineId: job.machineId, baseline: baselineOf(found, job, ours.token) }
 }
 
@@ -90,25 +101,36 @@ const NO_NODE: Baseline = {
   expectNewBoot: true,
 }
 
+const NOTHING_ADDED = { labels: {}, annotations: {} }
+
 function markChange(
   node: NodeRecord,
   job: BatchNode,
   ours: { rollout: string; token: string; run: string },
 ): NodeChange {
   const earlier = node.marks.attempt
+  // A node that is only verified and given back loses nothing that would have to be guarded.
+  const { added, values } =
+    job.how === 'return'
+      ? { added: earlier?.added ?? NOTHING_ADDED, values: NOTHING_ADDED }
+      : additions(node, earlier?.added ?? null)
   const mark: AttemptMark = {
     ...ours,
     at: new Date().toISOString(),
     // What an earlier rollout recorded stays until we act: release decides on it (CKS-21).
     bootId: isMarked(node.marks) ? (earlier?.bootId ?? null) : node.bootId,
     uid: node.uid,
-    added: earlier?.added ?? { labels: {}, annotations: {} },
+    added,
   }
   const weCordon = !node.unschedulable || node.marks.bootId !== null
-  const annotations: Record<string, string> = { [MARK_KEYS.attempt]: attemptAnnotation(mark) }
+  const annotations: Record<string, string | null> = {
+    ...values.annotations,
+    [MARK_KEYS.attempt]: attemptAnnotation(mark),
+  }
   if (weCordon && node.marks.bootId === null) annotations[MARK_KEYS.bootId] = node.bootId ?? NO_BOOT_ID
   return {
     ...(weCordon && !node.unschedulable && job.how !== 'return' ? { unschedulable: true } : {}),
+    labels: values.labels,
     annotations,
   }
 }

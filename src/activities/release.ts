@@ -13,6 +13,7 @@ import { type Attempt, attempting } from './attempt.js'
 import { changeNode } from './change-node.js'
 import { anotherCluster, type ClusterFacts, readFacts, whyNotHealthy } from './facts.js'
 import { freeLease } from './let-go.js'
+import { tellNode } from './node-events.js'
 import { holderOf } from './ours.js'
 import { orFailure } from './port-failure.js'
 import { updateRecord } from './update-record.js'
@@ -34,7 +35,7 @@ export function release(world: World) {
           return report(facts, facts.record.value, unhealthy, [])
         }
         const found = await readFacts(connections, [], attempt.signal)
-        const givenBack = await giveBack(connections, found, attempt)
+        const givenBack = await giveBack(world, connections, found, input, attempt)
         const { facts, unhealthy } = await look(connections, input, attempt)
         const record = await updateRecord(connections.records, attempt, (now) =>
           endRecord(now, unhealthy, capacityOf(facts.members.map((member) => member.machine)), input.outcome),
@@ -68,12 +69,27 @@ export function lookForRelease(world: World) {
     )
 }
 
-async function giveBack(connections: Connections, facts: ClusterFacts, attempt: Attempt): Promise<string[]> {
+async function giveBack(
+  world: World,
+  connections: Connections,
+  facts: ClusterFacts,
+  input: ReleaseInput,
+  attempt: Attempt,
+): Promise<string[]> {
   const decided = releaseDecisions(facts.nodes, facts.machines)
   const given = await Promise.all(
     decided
       .filter(({ decision }) => decision.kind === 'giveBack')
-      .map(async ({ node }) => ((await giveBackOne(connections, facts, node, attempt)) ? [node.name] : [])),
+      .map(async ({ node, decision }) => {
+        if (!(await giveBackOne(connections, facts, node, attempt))) return []
+        const text = `Given back by release${decision.kind === 'giveBack' ? `: ${decision.why}` : ''}`
+        tellNode(world, connections.cluster, input, node, {
+          type: 'Normal',
+          reason: 'NoderollGivenBack',
+          text,
+        })
+        return [node.name]
+      }),
   )
   return given.flat()
 }
@@ -93,7 +109,7 @@ async function giveBackOne(
   let given = false
   await changeNode(connections.cluster, attempt, node.name, (now) => {
     given = releaseDecision(now, machine).kind === 'giveBack'
-    return given ? clearMarksChange(now.marks, { uncordon: true }) : null
+    return given ? clearMarksChange(now, { uncordon: true }) : null
   })
   return given
 }

@@ -7,6 +7,7 @@ import { sayNames } from '../core/progress.js'
 import type { Connections, World } from '../ports/connections.js'
 import { type Attempt, attempting } from './attempt.js'
 import { changeNode } from './change-node.js'
+import { tellNode } from './node-events.js'
 import { orFailure } from './port-failure.js'
 
 type UndoInput = InCluster & { token: string; jobs: readonly NodeJob[] }
@@ -23,7 +24,13 @@ export function undoNodes(world: World) {
         'ReleaseIncomplete',
         async () => {
           const connections = await world.connect(input.target)
-          return Promise.all(input.jobs.map((job) => undoOne(connections, attempt, job)))
+          return Promise.all(
+            input.jobs.map(async (job) => {
+              const undone = await undoOne(connections, attempt, job)
+              tellUndone(world, connections, job, undone)
+              return undone
+            }),
+          )
         },
       ),
     )
@@ -45,6 +52,20 @@ async function undoOne(connections: Connections, attempt: Attempt, job: NodeJob)
   return say(verdict.kind, verdict.why)
 }
 
+function tellUndone(world: World, { cluster }: Connections, job: NodeJob, { kind, why }: Undone): void {
+  const { node: name } = job.node
+  const { uid } = job.baseline
+  // Without a baseline nothing was written to it in the first place.
+  if (kind !== 'restored' || name === null || uid === null) return
+  tellNode(
+    world,
+    cluster,
+    job,
+    { name, uid },
+    { type: 'Warning', reason: 'NoderollPutBack', text: `Not rolled, ${why}` },
+  )
+}
+
 interface Verdict {
   readonly kind: Undone['kind']
   readonly why: string
@@ -59,7 +80,7 @@ function undoVerdict(node: NodeRecord, job: NodeJob): Verdict {
   if (marks.acting !== null || marks.failure !== null || job.baseline.foundMarked) {
     return { kind: 'left', why: 'was marked before this rollout and stays so' }
   }
-  return { kind: 'restored', why: 'put back as found', change: clearMarksChange(marks, { uncordon: true }) }
+  return { kind: 'restored', why: 'put back as found', change: clearMarksChange(node, { uncordon: true }) }
 }
 
 /** A machine without a Node carries no marks: only its own state can tell whether anything was begun. */

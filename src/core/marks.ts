@@ -1,4 +1,5 @@
-import type { ActingMark, Added, AttemptMark, FailureMark, Marks, NodeChange } from './model.js'
+import { priors } from './additions.js'
+import type { ActingMark, Added, AttemptMark, FailureMark, Marks, NodeChange, NodeRecord } from './model.js'
 
 /** Annotation keys. Their meaning is in docs/concepts.md. */
 export const MARK_KEYS = {
@@ -49,13 +50,17 @@ export function failureAnnotation({ step, reason, machine, at, rollout }: Failur
  * The write that takes everything of ours off a node: the marks go, what we added gets its prior value back.
  * It uncordons only a node that we cordoned (it has a boot-id mark), and only when asked to.
  */
-export function clearMarksChange(marks: Marks, options: { readonly uncordon: boolean }): NodeChange {
-  const added = marks.attempt?.added ?? { labels: {}, annotations: {} }
+export function clearMarksChange(
+  node: Pick<NodeRecord, 'marks' | 'labels' | 'annotations'>,
+  options: { readonly uncordon: boolean },
+): NodeChange {
+  const { marks } = node
+  const { labels, annotations } = priors(node, marks.attempt?.added ?? { labels: {}, annotations: {} })
   const gone = Object.fromEntries(Object.values(MARK_KEYS).map((key) => [key, null]))
   return {
     ...(options.uncordon && marks.bootId !== null ? { unschedulable: false } : {}),
-    labels: added.labels,
-    annotations: { ...added.annotations, ...gone },
+    labels,
+    annotations: { ...annotations, ...gone },
   }
 }
 

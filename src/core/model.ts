@@ -40,6 +40,8 @@ export interface NodeRecord {
   readonly resourceVersion: string
   readonly providerId: string | null
   readonly labels: Readonly<Record<string, string>>
+  /** Only those that noderoll may set while it works on the node (`ADDED_ANNOTATIONS`). */
+  readonly annotations: Readonly<Record<string, string>>
   /** Null when empty, masked or shared with another node: such a boot id proves nothing. */
   readonly bootId: string | null
   readonly ready: Readiness

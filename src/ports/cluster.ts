@@ -50,5 +50,10 @@ export interface Cluster {
   /** `/readyz/etcd` of the API server that answers (CKS-13): a further condition, never a substitute. */
   etcdReady(signal: AbortSignal): Promise<Health>
   /** An Event on the Node object; best effort, never throws. */
-  nodeEvent(node: NodeRecord, type: 'Normal' | 'Warning', reason: string, message: string): Promise<void>
+  nodeEvent(
+    node: Pick<NodeRecord, 'name' | 'uid'>,
+    type: 'Normal' | 'Warning',
+    reason: string,
+    message: string,
+  ): Promise<void>
 }

@@ -9,6 +9,7 @@ import {
 } from '../../src/core/marks.js'
 import type { AttemptMark, Marks } from '../../src/core/model.js'
 import { isMarked, NO_MARKS } from '../../src/core/model.js'
+import { aNode } from '../support/builders.js'
 
 const ATTEMPT: AttemptMark = {
   rollout: 'server/default/cluster-rollout/prod/run-1',
@@ -103,7 +104,7 @@ describe('clearing the marks', () => {
   const noMarks = Object.fromEntries(Object.values(MARK_KEYS).map((key) => [key, null]))
 
   it('removes every mark, restores prior values, and uncordons the node we cordoned', () => {
-    expect(clearMarksChange(marks, { uncordon: true })).toEqual({
+    expect(clearMarksChange(aNode('n', { marks }), { uncordon: true })).toEqual({
       unschedulable: false,
       labels: { zone: 'a', app: null },
       annotations: { note: 'old', ...noMarks },
@@ -114,7 +115,7 @@ describe('clearing the marks', () => {
     ['not asked to', marks, false],
     ['somebody else cordoned it', { ...marks, bootId: null }, true],
   ])('leaves the schedulable flag alone: %s', (_, given, uncordon) => {
-    expect(clearMarksChange(given, { uncordon })).not.toHaveProperty('unschedulable')
+    expect(clearMarksChange(aNode('n', { marks: given }), { uncordon })).not.toHaveProperty('unschedulable')
   })
 
   it('never restores a mark, even where one was listed as a prior value', () => {
@@ -123,12 +124,15 @@ describe('clearing the marks', () => {
       attempt: { ...ATTEMPT, added: { labels: {}, annotations: { [MARK_KEYS.acting]: 'old' } } },
     }
 
-    expect(clearMarksChange(odd, { uncordon: false }).annotations).toEqual(noMarks)
+    expect(clearMarksChange(aNode('n', { marks: odd }), { uncordon: false }).annotations).toEqual(noMarks)
   })
 
   it('clears what it cannot read, too', () => {
     const odd: Marks = { ...NO_MARKS, unreadable: [MARK_KEYS.attempt] }
 
-    expect(clearMarksChange(odd, { uncordon: true })).toEqual({ labels: {}, annotations: noMarks })
+    expect(clearMarksChange(aNode('n', { marks: odd }), { uncordon: true })).toEqual({
+      labels: {},
+      annotations: noMarks,
+    })
   })
 })

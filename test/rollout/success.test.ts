@@ -104,7 +104,7 @@ describe('a rollout that succeeds', () => {
     expect(await podsOf(bed.kube.api, 'web')).toHaveLength(2)
     for (const name of ['w-1', 'w-2']) {
       expect(isCordoned(await bed.node(name))).toBe(false)
-      expect(await eventsOn(bed, name)).toEqual(['NoderollVerified'])
+      expect(await eventsOn(bed, name)).toContain('NoderollVerified')
     }
   })
 

@@ -47,6 +47,7 @@ export function aNode(name: string, overrides: Partial<NodeRecord> = {}): NodeRe
     resourceVersion: '1',
     providerId: providerIdOf(name),
     labels: {},
+    annotations: {},
     bootId: 'b1',
     ready: 'ready',
     unschedulable: false,
