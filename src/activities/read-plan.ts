@@ -7,6 +7,7 @@ import { bounded, MOST_NAMES } from '../core/progress.js'
 import type { RolloutSpec } from '../core/spec.js'
 import type { World } from '../ports/connections.js'
 import { attempting } from './attempt.js'
+import { hopelessBudgets } from './budgets.js'
 import { notThisCluster, readFacts, rolloutFacts, settingsVerdict, withoutEtcd } from './facts.js'
 import { orFailure } from './port-failure.js'
 
@@ -42,6 +43,7 @@ export function readPlan(world: World) {
                 `machine ${machine.name} is stopped, has no Node and is in no pool: it is left alone`,
             ),
           ]),
+          warnings: bounded(await hopelessBudgets(connections, plan.batches, attempt.signal)),
           refusals: bounded([
             ...(operation === null ? [] : [`the provider says: ${operation}`]),
             ...notThisCluster(spec.target, facts),

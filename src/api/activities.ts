@@ -116,6 +116,8 @@ export interface PlanReport {
   readonly startsStopped: readonly string[]
   readonly skipped: readonly Skip[]
   readonly notes: readonly string[]
+  /** What would hold up the rollout half-way, and what to do about it beforehand. */
+  readonly warnings: readonly string[]
   readonly refusals: readonly string[]
   readonly pools: readonly PoolCounts[]
 }

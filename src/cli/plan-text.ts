@@ -19,6 +19,7 @@ export function planText(plan: PlanReport): string {
     ...(named < nodeCount ? [`and ${nodeCount - named} more nodes`] : []),
     ...plan.startsStopped.map((node) => paint('yellow', `starts ${node}`)),
     ...plan.skipped.map((skip) => paint('yellow', `skips ${skip.name}: ${skip.why}`)),
+    ...plan.warnings.map((warning) => paint('yellow', `warning: ${warning}`)),
     ...plan.notes.map((note) => `note: ${note}`),
     ...poolLines(plan.pools),
   ].join('\n')

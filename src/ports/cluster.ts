@@ -45,7 +45,8 @@ export interface Cluster {
   daemonSetExists(namespace: string, name: string, signal: AbortSignal): Promise<boolean>
   /** Evicts exactly the pod with this UID. */
   evict(pod: PodRecord, graceSeconds: number | null, signal: AbortSignal): Promise<EvictionAnswer>
-  budgets(namespace: string, signal: AbortSignal): Promise<BudgetRecord[]>
+  /** The disruption budgets of a namespace; with null, of all of them. */
+  budgets(namespace: string | null, signal: AbortSignal): Promise<BudgetRecord[]>
 
   /** `/readyz/etcd` of the API server that answers (CKS-13): a further condition, never a substitute. */
   etcdReady(signal: AbortSignal): Promise<Health>

@@ -84,6 +84,8 @@ async function rollBatches(
   })
   try {
     control.plan ??= await step('readPlan', summary('the whole rollout'), { spec })
+    // Plans in histories of before have none.
+    control.warn(control.plan.warnings ?? [])
     for (;;) {
       if (!(await control.mayGoOn())) return { kind: 'cancelled', natively: false }
       if (workflowInfo().continueAsNewSuggested) await goOn()

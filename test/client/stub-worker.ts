@@ -184,6 +184,7 @@ export class StubWorker {
       startsStopped: [],
       skipped: [],
       notes: [],
+      warnings: [],
       refusals: [],
       pools: this.counts(cluster),
     }

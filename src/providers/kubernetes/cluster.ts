@@ -57,8 +57,9 @@ export function kubernetesCluster(
     evict: async (pod, graceSeconds, signal) =>
       evictionAnswer(await api.call(evictionCall(pod, graceSeconds), signal), pod),
     budgets: async (namespace, signal) => {
-      const path = `/apis/policy/v1/namespaces/${encodeURIComponent(namespace)}/poddisruptionbudgets`
-      const call = { doing: `list the disruption budgets of ${namespace}`, path }
+      const within = namespace === null ? '' : `/namespaces/${encodeURIComponent(namespace)}`
+      const path = `/apis/policy/v1${within}/poddisruptionbudgets`
+      const call = { doing: `list the disruption budgets of ${namespace ?? 'the cluster'}`, path }
       return (await list(api, call, readBudget, signal)).items
     },
 
