@@ -18,6 +18,7 @@ import {
   VERIFY_WORDS,
 } from './node-events.js'
 import { preflightBatch } from './preflight-batch.js'
+import { quarantineNode } from './quarantine-node.js'
 import { readPlan } from './read-plan.js'
 import { readStatus } from './read-status.js'
 import { lookForRelease, release } from './release.js'
@@ -50,6 +51,7 @@ export function createActivities(world: World): RolloutActivities {
     restoreMachine: telling(world, RESTORE_WORDS, restoreMachine(world)),
     verifyNode: telling(world, VERIFY_WORDS, verifyNode(world)),
     undoNodes: undoNodes(world),
+    quarantineNode: quarantineNode(world),
     failNode: failNode(world),
     release: release(world),
     lookForRelease: lookForRelease(world),

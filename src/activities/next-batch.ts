@@ -7,7 +7,7 @@ import type { World } from '../ports/connections.js'
 import { attempting } from './attempt.js'
 import { withinSharedBudgets } from './budgets.js'
 import { readFacts, rolloutFacts } from './facts.js'
-import { mustHoldLease } from './ours.js'
+import { holderOf, mustHoldLease } from './ours.js'
 import { orFailure } from './port-failure.js'
 import { waitFor } from './wait.js'
 
@@ -38,7 +38,9 @@ export function nextBatch(world: World) {
             if (facts.problems.length > 0) {
               return { why: facts.problems.map((problem) => `${problem.where} ${problem.what}`) }
             }
-            const next = decide(await rolloutFacts(connections, spec, facts, attempt.signal), position)
+            const holder = holderOf(world, rollout)
+            const asked = { ...(await rolloutFacts(connections, spec, facts, attempt.signal)), holder }
+            const next = decide(asked, position)
             if (next.kind === 'wait') return { why: next.why }
             const view = { ...next.view, skipped: bounded(next.view.skipped) }
             if (next.kind === 'done') return { done: { ...next, view } }

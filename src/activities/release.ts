@@ -1,7 +1,7 @@
 import type { InCluster, Released, ReleaseInput } from '../api/activities.js'
 import { failure } from '../api/failures.js'
 import { capacityOf } from '../core/health.js'
-import { clearMarksChange } from '../core/marks.js'
+import { backToQuarantineChange, clearMarksChange } from '../core/marks.js'
 import type { NodeRecord } from '../core/model.js'
 import { countPools } from '../core/next-batch.js'
 import { bounded } from '../core/progress.js'
@@ -36,6 +36,7 @@ export function release(world: World) {
         }
         const found = await readFacts(connections, [], attempt.signal)
         const givenBack = await giveBack(world, connections, found, input, attempt)
+        await tidyQuarantine(connections, found, attempt)
         const { facts, unhealthy } = await look(connections, input, attempt)
         const record = await updateRecord(connections.records, attempt, (now) =>
           endRecord(now, unhealthy, capacityOf(facts.members.map((member) => member.machine)), input.outcome),
@@ -62,9 +63,10 @@ export function lookForRelease(world: World) {
         const toGiveBack = releaseDecisions(facts.nodes, facts.machines).some(
           ({ decision }) => decision.kind === 'giveBack',
         )
+        const untidy = facts.nodes.some((node) => backToQuarantineChange(node) !== null)
         const stored = facts.record.version !== null
         const stale = stored && JSON.stringify(wanted) !== JSON.stringify(facts.record.value)
-        return { needed: toGiveBack || stale || lease.value.holder !== null, report: found }
+        return { needed: toGiveBack || untidy || stale || lease.value.holder !== null, report: found }
       }),
     )
 }
@@ -92,6 +94,20 @@ async function giveBack(
       }),
   )
   return given.flat()
+}
+
+/** A rollout that ended in the middle of a further try has left more on a node in quarantine than belongs there. */
+async function tidyQuarantine(
+  connections: Connections,
+  facts: ClusterFacts,
+  attempt: Attempt,
+): Promise<void> {
+  const untidy = facts.nodes.filter(
+    (node) => node.marks.acting === null && backToQuarantineChange(node) !== null,
+  )
+  await Promise.all(
+    untidy.map(({ name }) => changeNode(connections.cluster, attempt, name, backToQuarantineChange)),
+  )
 }
 
 /** Decided again on the node and the machine as they are at the write: a stop may have been accepted meanwhile. */

@@ -1,6 +1,6 @@
 import type { InCluster, NodeJob, Undone } from '../api/activities.js'
 import { batchNodeName } from '../core/batch.js'
-import { clearMarksChange } from '../core/marks.js'
+import { backToQuarantineChange, clearMarksChange } from '../core/marks.js'
 import { isMarked, type NodeChange, type NodeRecord } from '../core/model.js'
 import { differences } from '../core/out-of-date.js'
 import { sayNames } from '../core/progress.js'
@@ -14,7 +14,7 @@ type UndoInput = InCluster & { token: string; jobs: readonly NodeJob[] }
 
 /**
  * K1: puts back every node of the batch on which no act was begun. A node whose acting mark is of this batch is named
- * `acted`, for K2 to decide; one that was marked before this rollout stays as it was found.
+ * `acted`, for K2 to decide; one that was marked before this rollout, or is in quarantine, stays as it was found.
  */
 export function undoNodes(world: World) {
   return async (input: UndoInput): Promise<readonly Undone[]> =>
@@ -77,6 +77,10 @@ function undoVerdict(node: NodeRecord, job: NodeJob): Verdict {
   if (!isMarked(marks)) return { kind: 'restored', why: 'carries no mark' }
   if (marks.attempt?.token !== job.token) return { kind: 'left', why: 'marked by another rollout' }
   if (marks.acting?.token === job.token) return { kind: 'acted', why: `${marks.acting.act} was begun` }
+  if (marks.quarantine !== null) {
+    const change = backToQuarantineChange(node)
+    return { kind: 'quarantined', why: 'stays in quarantine', ...(change === null ? {} : { change }) }
+  }
   if (marks.acting !== null || marks.failure !== null || job.baseline.foundMarked) {
     return { kind: 'left', why: 'was marked before this rollout and stays so' }
   }

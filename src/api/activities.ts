@@ -61,10 +61,19 @@ export interface Verified {
 export type Undone = {
   readonly name: string
   readonly machineId: string
-  /** `restored`: as found (K1). `acted`: an act of this batch was begun, so K2 decides. `left`: not ours to write. */
-  readonly kind: 'restored' | 'acted' | 'left'
+  /**
+   * `restored`: as found (K1). `acted`: an act of this batch was begun, so K2 decides. `left`: not ours to write.
+   * `quarantined`: is in quarantine and stays there.
+   */
+  readonly kind: 'restored' | 'acted' | 'left' | 'quarantined'
   readonly why: string
 }
+
+export type Quarantined =
+  | { readonly kind: 'quarantined' }
+  /** As many others as may be are in quarantine already. */
+  | { readonly kind: 'full'; readonly others: readonly string[] }
+  | { readonly kind: 'notOurs'; readonly why: string }
 
 /** Counts of a pool with its stored settings (CKS-06); null when nothing is stored, or could be read. */
 export interface PoolReport extends PoolCounts {
@@ -168,6 +177,8 @@ export interface RolloutActivities {
   undoNodes(
     input: InCluster & { readonly token: string; readonly jobs: readonly NodeJob[] },
   ): Promise<readonly Undone[]>
+  /** Leaves a node whose drain cannot end cordoned and marked, while fewer than `limit` others are. */
+  quarantineNode(input: NodeJob & { readonly reason: string; readonly limit: number }): Promise<Quarantined>
   failNode(
     input: NodeJob & { readonly step: string; readonly reason: string },
   ): Promise<{ readonly machine: string }>

@@ -1,5 +1,14 @@
 import { priors } from './additions.js'
-import type { ActingMark, Added, AttemptMark, FailureMark, Marks, NodeChange, NodeRecord } from './model.js'
+import type {
+  ActingMark,
+  Added,
+  AttemptMark,
+  FailureMark,
+  Marks,
+  NodeChange,
+  NodeRecord,
+  QuarantineMark,
+} from './model.js'
 
 /** Annotation keys. Their meaning is in docs/concepts.md. */
 export const MARK_KEYS = {
@@ -7,6 +16,7 @@ export const MARK_KEYS = {
   attempt: 'noderoll.io/attempt',
   acting: 'noderoll.io/acting',
   failure: 'noderoll.io/failure',
+  quarantine: 'noderoll.io/quarantine',
 } as const
 
 /** Reads our annotations off a node. One that is there and cannot be read is listed, never taken for absent. */
@@ -25,6 +35,7 @@ export function parseMarks(annotations: Readonly<Record<string, string>>): Marks
     attempt: read(MARK_KEYS.attempt, parseAttempt),
     acting: read(MARK_KEYS.acting, parseActing),
     failure: read(MARK_KEYS.failure, parseFailure),
+    quarantine: read(MARK_KEYS.quarantine, parseQuarantine),
     unreadable,
   }
 }
@@ -44,6 +55,46 @@ export function actingAnnotation({ act, at, rollout, token }: ActingMark): strin
 /** As `attemptAnnotation`, for the failure mark. */
 export function failureAnnotation({ step, reason, machine, at, rollout }: FailureMark): string {
   return JSON.stringify({ step, reason, machine, at, rollout })
+}
+
+/** As `attemptAnnotation`, for the quarantine mark. */
+function quarantineAnnotation({ reason, at, rollout }: QuarantineMark): string {
+  return JSON.stringify({ reason, at, rollout })
+}
+
+/**
+ * The write that leaves a node in quarantine: cordoned, marked, and without what was added for the work on it, since
+ * nobody works on it any more and the pods that stayed still serve. Null when it is so already.
+ */
+export function quarantineChange(
+  node: Pick<NodeRecord, 'marks' | 'labels' | 'annotations' | 'unschedulable'>,
+  attempt: AttemptMark,
+  mark: QuarantineMark,
+): NodeChange | null {
+  const { quarantine } = node.marks
+  const { labels, annotations } = priors(node, attempt.added)
+  const same = quarantine !== null && quarantineAnnotation(quarantine) === quarantineAnnotation(mark)
+  if (same && node.unschedulable && !addsAnything(attempt)) return null
+  return {
+    unschedulable: true,
+    labels,
+    annotations: {
+      ...annotations,
+      [MARK_KEYS.attempt]: attemptAnnotation({ ...attempt, added: { labels: {}, annotations: {} } }),
+      [MARK_KEYS.quarantine]: quarantineAnnotation(mark),
+    },
+  }
+}
+
+/** As `quarantineChange`, for a node that goes back to the quarantine it was in; null where there is nothing to write. */
+export function backToQuarantineChange(node: NodeRecord): NodeChange | null {
+  const { attempt, quarantine } = node.marks
+  if (attempt === null || quarantine === null || !addsAnything(attempt)) return null
+  return quarantineChange(node, attempt, quarantine)
+}
+
+function addsAnything({ added }: AttemptMark): boolean {
+  return Object.keys(added.labels).length + Object.keys(added.annotations).length > 0
 }
 
 /**
@@ -85,6 +136,13 @@ function parseFailure(text: string): FailureMark | null {
   if (!hasStrings(fields, ['step', 'reason', 'machine', 'at', 'rollout'])) return null
   const { step, reason, machine, at, rollout } = fields
   return { step, reason, machine, at, rollout }
+}
+
+function parseQuarantine(text: string): QuarantineMark | null {
+  const fields = parseObject(text)
+  if (!hasStrings(fields, ['reason', 'at', 'rollout'])) return null
+  const { reason, at, rollout } = fields
+  return { reason, at, rollout }
 }
 
 function parseAdded(value: unknown): Added | null {

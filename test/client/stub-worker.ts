@@ -132,6 +132,7 @@ export class StubWorker {
           kind: 'restored',
           why: '',
         })),
+      quarantineNode: async () => ({ kind: 'quarantined' }),
       failNode: async () => ({ machine: 'running' }),
       release: async ({ target, outcome }) => ({
         ...this.released(target.cluster),

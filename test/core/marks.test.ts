@@ -2,10 +2,12 @@ import { describe, expect, it } from 'vitest'
 import {
   actingAnnotation,
   attemptAnnotation,
+  backToQuarantineChange,
   clearMarksChange,
   failureAnnotation,
   MARK_KEYS,
   parseMarks,
+  quarantineChange,
 } from '../../src/core/marks.js'
 import type { AttemptMark, Marks } from '../../src/core/model.js'
 import { isMarked, NO_MARKS } from '../../src/core/model.js'
@@ -29,6 +31,8 @@ const FAILURE = {
   rollout: 'r',
 }
 
+const QUARANTINE = { reason: 'its pods did not go', at: '2026-01-02T03:07:00Z', rollout: 'r' }
+
 describe('marks on a node', () => {
   it('reads back what it wrote', () => {
     const marks = parseMarks({
@@ -37,6 +41,7 @@ describe('marks on a node', () => {
       [MARK_KEYS.attempt]: attemptAnnotation(ATTEMPT),
       [MARK_KEYS.acting]: actingAnnotation(ACTING),
       [MARK_KEYS.failure]: failureAnnotation(FAILURE),
+      [MARK_KEYS.quarantine]: JSON.stringify(QUARANTINE),
     })
 
     expect(marks).toEqual({
@@ -44,6 +49,7 @@ describe('marks on a node', () => {
       attempt: ATTEMPT,
       acting: ACTING,
       failure: FAILURE,
+      quarantine: QUARANTINE,
       unreadable: [],
     })
   })
@@ -134,5 +140,40 @@ describe('clearing the marks', () => {
       labels: {},
       annotations: noMarks,
     })
+  })
+})
+
+describe('quarantine', () => {
+  const cordoned = aNode('n', {
+    unschedulable: true,
+    labels: { zone: 'b', app: 'x' },
+    marks: { ...NO_MARKS, bootId: 'b1', attempt: ATTEMPT },
+  })
+  const resting = { ...ATTEMPT, added: { labels: {}, annotations: {} } }
+  const inQuarantine = { ...cordoned, marks: { ...cordoned.marks, attempt: resting, quarantine: QUARANTINE } }
+
+  it('keeps the cordon and the marks, and takes away what was added for the work', () => {
+    expect(quarantineChange(cordoned, ATTEMPT, QUARANTINE)).toEqual({
+      unschedulable: true,
+      labels: { zone: 'a', app: null },
+      annotations: {
+        note: 'old',
+        [MARK_KEYS.attempt]: attemptAnnotation(resting),
+        [MARK_KEYS.quarantine]: JSON.stringify(QUARANTINE),
+      },
+    })
+  })
+
+  it('writes nothing the second time, and again when the reason is another one', () => {
+    expect(quarantineChange(inQuarantine, resting, QUARANTINE)).toBeNull()
+    expect(quarantineChange(inQuarantine, resting, { ...QUARANTINE, reason: 'another' })).not.toBeNull()
+  })
+
+  it('is what a further try goes back to, and nothing else is', () => {
+    const tried = { ...inQuarantine, marks: { ...inQuarantine.marks, attempt: ATTEMPT } }
+
+    expect(backToQuarantineChange(tried)).toEqual(quarantineChange(tried, ATTEMPT, QUARANTINE))
+    expect(backToQuarantineChange(inQuarantine)).toBeNull()
+    expect(backToQuarantineChange(cordoned)).toBeNull()
   })
 })

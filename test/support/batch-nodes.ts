@@ -169,7 +169,12 @@ export class AvailabilityWatch {
 export async function markAsLeft(
   bed: RolloutBed,
   name: string,
-  marks: { readonly acting?: boolean; readonly failure?: boolean; readonly added?: Partial<Added> } = {},
+  marks: {
+    readonly acting?: boolean
+    readonly failure?: boolean
+    readonly quarantine?: boolean
+    readonly added?: Partial<Added>
+  } = {},
 ): Promise<void> {
   const { metadata, status } = await bed.node(name)
   const rollout = 'elsewhere/default/cluster-rollout/prod/an-earlier-run'
@@ -180,6 +185,7 @@ export async function markAsLeft(
   const attempt = attemptAnnotation({ rollout, run: 'earlier', token: 'earlier', at, bootId, uid, added })
   const acting = actingAnnotation({ act: 'stop', at, rollout, token: 'earlier' })
   const failure = failureAnnotation({ step: 'start', reason: 'no room', machine: 'stopped', at, rollout })
+  const quarantine = JSON.stringify({ reason: 'its pods did not go', at, rollout })
   await patchNode(bed, name, {
     metadata: {
       annotations: {
@@ -187,6 +193,7 @@ export async function markAsLeft(
         [MARK_KEYS.attempt]: attempt,
         ...(marks.acting ? { [MARK_KEYS.acting]: acting } : {}),
         ...(marks.failure ? { [MARK_KEYS.failure]: failure } : {}),
+        ...(marks.quarantine ? { [MARK_KEYS.quarantine]: quarantine } : {}),
       },
     },
     spec: { unschedulable: true },
