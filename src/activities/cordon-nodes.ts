@@ -101,6 +101,14 @@ const NO_NODE: Baseline = {
   expectNewBoot: true,
 }
 
+/** A node that is only verified and given back loses nothing that would have to be guarded. */
+function additionsFor(node: NodeRecord, job: BatchNode): ReturnType<typeof additions> {
+  const earlier = node.marks.attempt?.added ?? null
+  return job.how === 'return'
+    ? { added: earlier ?? NOTHING_ADDED, values: NOTHING_ADDED }
+    : additions(node, earlier)
+}
+
 const NOTHING_ADDED = { labels: {}, annotations: {} }
 
 function markChange(
@@ -109,11 +117,7 @@ function markChange(
   ours: { rollout: string; token: string; run: string },
 ): NodeChange {
   const earlier = node.marks.attempt
-  // A node that is only verified and given back loses nothing that would have to be guarded.
-  const { added, values } =
-    job.how === 'return'
-      ? { added: earlier?.added ?? NOTHING_ADDED, values: NOTHING_ADDED }
-      : additions(node, earlier?.added ?? null)
+  const { added, values } = additionsFor(node, job)
   const mark: AttemptMark = {
     ...ours,
     at: new Date().toISOString(),
@@ -147,5 +151,6 @@ function baselineOf(node: NodeRecord, job: BatchNode, token: string): Baseline {
     cordonedByOthers: node.unschedulable && !cordonedByUs,
     foundMarked: earlier,
     expectNewBoot: job.how !== 'return' || bootedSince(node),
+    added: additionsFor(node, job).added,
   }
 }

@@ -1,7 +1,7 @@
 import type { InCluster, NodeJob, Undone } from '../api/activities.js'
 import { batchNodeName } from '../core/batch.js'
 import { backToQuarantineChange, clearMarksChange } from '../core/marks.js'
-import { isMarked, type NodeChange, type NodeRecord } from '../core/model.js'
+import { isMarked, type Marks, type NodeChange, type NodeRecord } from '../core/model.js'
 import { differences } from '../core/out-of-date.js'
 import { sayNames } from '../core/progress.js'
 import type { Connections, World } from '../ports/connections.js'
@@ -75,6 +75,11 @@ interface Verdict {
 function undoVerdict(node: NodeRecord, job: NodeJob): Verdict {
   const { marks } = node
   if (!isMarked(marks)) return { kind: 'restored', why: 'carries no mark' }
+  const { added } = job.baseline
+  if (onlyBootIdLeft(marks) && !job.baseline.foundMarked && added !== undefined) {
+    const change = clearMarksChange(node, { uncordon: true, added })
+    return { kind: 'restored', why: 'put back as found, though its mark was taken away', change }
+  }
   if (marks.attempt?.token !== job.token) return { kind: 'left', why: 'marked by another rollout' }
   if (marks.acting?.token === job.token) return { kind: 'acted', why: `${marks.acting.act} was begun` }
   if (marks.quarantine !== null) {
@@ -103,4 +108,10 @@ async function undoMachine(
       .length === 0
   if (untouched || job.node.how === 'start') return say('restored', `its machine is ${machine.power}`)
   return say('acted', `its machine is ${machine.power}`)
+}
+
+/** Somebody took the attempt mark away, and nobody put another one there: the cordon is still ours. */
+function onlyBootIdLeft({ bootId, attempt, acting, failure, quarantine, unreadable }: Marks): boolean {
+  const others = [attempt, acting, failure, quarantine].filter((mark) => mark !== null)
+  return bootId !== null && others.length + unreadable.length === 0
 }

@@ -139,7 +139,8 @@ class Verifying {
   private marksAgain(node: NodeRecord): NodeChange {
     const { input, world, attempt } = this
     const bootId = input.baseline.bootId
-    const { added, values } = additions(node, null)
+    const replaced = node.uid !== input.baseline.uid
+    const { added, values } = additions(node, replaced ? null : (input.baseline.added ?? null))
     const marks = {
       [MARK_KEYS.attempt]: attemptAnnotation({
         rollout: holderOf(world, input.rollout),

@@ -1,5 +1,5 @@
 import type { Batch, BatchNode, PoolCounts, Position, Skip } from '../core/batch.js'
-import type { PoolSettings } from '../core/model.js'
+import type { Added, PoolSettings } from '../core/model.js'
 import type { NextBatch } from '../core/next-batch.js'
 import type { Capacity, ClusterState } from '../core/record.js'
 import type { DrainPolicy, Limits, RolloutSpec, Target } from '../core/spec.js'
@@ -31,6 +31,8 @@ export interface Baseline {
   readonly foundMarked: boolean
   /** Only a new boot id proves it is back; false where it never went down. */
   readonly expectNewBoot: boolean
+  /** As in the attempt mark, for a node whose mark somebody takes away. Histories of before have none. */
+  readonly added?: Added
 }
 
 /** One node of a batch, as every step gets it. */

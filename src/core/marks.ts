@@ -99,14 +99,18 @@ function addsAnything({ added }: AttemptMark): boolean {
 
 /**
  * The write that takes everything of ours off a node: the marks go, what we added gets its prior value back.
- * It uncordons only a node that we cordoned (it has a boot-id mark), and only when asked to.
+ * It uncordons only a node that we cordoned (it has a boot-id mark), and only when asked to. `added` stands in for an
+ * attempt mark that somebody has taken away.
  */
 export function clearMarksChange(
   node: Pick<NodeRecord, 'marks' | 'labels' | 'annotations'>,
-  options: { readonly uncordon: boolean },
+  options: { readonly uncordon: boolean; readonly added?: Added },
 ): NodeChange {
   const { marks } = node
-  const { labels, annotations } = priors(node, marks.attempt?.added ?? { labels: {}, annotations: {} })
+  const { labels, annotations } = priors(
+    node,
+    marks.attempt?.added ?? options.added ?? { labels: {}, annotations: {} },
+  )
   const gone = Object.fromEntries(Object.values(MARK_KEYS).map((key) => [key, null]))
   return {
     ...(options.uncordon && marks.bootId !== null ? { unschedulable: false } : {}),
