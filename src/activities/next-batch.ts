@@ -5,8 +5,9 @@ import { nextBatch as decide, type NextBatch } from '../core/next-batch.js'
 import { bounded } from '../core/progress.js'
 import type { World } from '../ports/connections.js'
 import { attempting } from './attempt.js'
+import { withinSharedBudgets } from './budgets.js'
 import { readFacts, rolloutFacts } from './facts.js'
-import { mustHoldLease } from './ours.js'
+import { holderOf, mustHoldLease } from './ours.js'
 import { orFailure } from './port-failure.js'
 import { waitFor } from './wait.js'
 
@@ -40,10 +41,14 @@ export function nextBatch(world: World) {
             if (facts.problems.length > 0) {
               return { why: facts.problems.map((problem) => `${problem.where} ${problem.what}`) }
             }
-            const next = decide(await rolloutFacts(connections, spec, facts, attempt.signal), position)
+            const holder = holderOf(world, rollout)
+            const asked = { ...(await rolloutFacts(connections, spec, facts, attempt.signal)), holder }
+            const next = decide(asked, position)
             if (next.kind === 'wait') return { why: next.why }
             const view = { ...next.view, skipped: bounded(next.view.skipped) }
-            return { done: { ...next, view } }
+            if (next.kind === 'done') return { done: { ...next, view } }
+            const { batch, notes } = await withinSharedBudgets(connections, next.batch, attempt.signal)
+            return { done: { ...next, batch, view: { ...view, notes: [...view.notes, ...notes] } } }
           },
         })
       }),

@@ -7,6 +7,7 @@ import { bounded, MOST_NAMES } from '../core/progress.js'
 import type { RolloutSpec } from '../core/spec.js'
 import type { World } from '../ports/connections.js'
 import { attempting } from './attempt.js'
+import { hopelessBudgets } from './budgets.js'
 import {
   judgedFacts,
   notThisCluster,
@@ -51,6 +52,7 @@ export function readPlan(world: World) {
                 `machine ${machine.name} is stopped, has no Node and is in no pool: it is left alone`,
             ),
           ]),
+          warnings: bounded(await hopelessBudgets(connections, plan.batches, attempt.signal)),
           refusals: bounded([
             ...(operation === null ? [] : [`the provider says: ${operation}`]),
             ...notThisCluster(spec.target, facts),

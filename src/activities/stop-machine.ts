@@ -194,12 +194,14 @@ function actingAnnotations(
   node: NodeRecord,
   mark: NonNullable<NodeRecord['marks']['attempt']>,
   ours: { rollout: string; token: string },
-): Record<string, string> {
+): Record<string, string | null> {
   const acting = actingAnnotation({ act: 'stop', at: new Date().toISOString(), ...ours })
   const refreshed =
     node.bootId === null || node.bootId === mark.bootId ? null : { ...mark, bootId: node.bootId }
   return {
     [MARK_KEYS.acting]: acting,
+    // It is drained: what kept it in quarantine is over.
+    ...(node.marks.quarantine === null ? {} : { [MARK_KEYS.quarantine]: null }),
     ...(refreshed === null ? {} : { [MARK_KEYS.attempt]: attemptAnnotation(refreshed) }),
     ...(node.marks.bootId === null || node.bootId === null ? {} : { [MARK_KEYS.bootId]: node.bootId }),
   }

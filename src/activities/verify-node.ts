@@ -1,14 +1,16 @@
 import type { NodeJob, Verified } from '../api/activities.js'
 import { failure } from '../api/failures.js'
+import { additions } from '../core/additions.js'
 import { batchNodeName } from '../core/batch.js'
 import { attemptAnnotation, clearMarksChange, MARK_KEYS } from '../core/marks.js'
-import { isMarked, type NodeRecord, type PoolSettings } from '../core/model.js'
+import { isMarked, type NodeChange, type NodeRecord, type PoolSettings } from '../core/model.js'
 import type { Limits } from '../core/spec.js'
 import { type Expected, isAnotherMachine, whyNotBack } from '../core/verify.js'
 import type { Connections, World } from '../ports/connections.js'
 import { type Attempt, attempting } from './attempt.js'
 import { changeNode } from './change-node.js'
 import { etcdView } from './facts.js'
+import { tellNode } from './node-events.js'
 import { holderOf } from './ours.js'
 import { orFailure } from './port-failure.js'
 import { type Seen, waitFor } from './wait.js'
@@ -133,15 +135,17 @@ class Verifying {
     const changed = await changeNode(connections.cluster, attempt, node.name, (now) => {
       if (now.unschedulable && now.marks.attempt?.token === input.token) return null
       if (now.marks.attempt !== null && now.marks.attempt.token !== input.token) return null
-      return { unschedulable: true, annotations: now.marks.attempt === null ? this.marksAgain(now) : {} }
+      return { unschedulable: true, ...(now.marks.attempt === null ? this.marksAgain(now) : {}) }
     })
     return changed ?? node
   }
 
-  private marksAgain(node: NodeRecord): Record<string, string> {
+  private marksAgain(node: NodeRecord): NodeChange {
     const { input, world, attempt } = this
     const bootId = input.baseline.bootId
-    return {
+    const replaced = node.uid !== input.baseline.uid
+    const { added, values } = additions(node, replaced ? null : (input.baseline.added ?? null))
+    const marks = {
       [MARK_KEYS.attempt]: attemptAnnotation({
         rollout: holderOf(world, input.rollout),
         run: attempt.runId,
@@ -149,15 +153,16 @@ class Verifying {
         at: new Date().toISOString(),
         bootId,
         uid: node.uid,
-        added: { labels: {}, annotations: {} },
+        added,
       }),
       ...(input.baseline.cordonedByOthers ? {} : { [MARK_KEYS.bootId]: bootId ?? 'none' }),
     }
+    return { labels: values.labels, annotations: { ...values.annotations, ...marks } }
   }
 
   /** K3. A node that another rollout has marked meanwhile is not ours to give back. */
   async giveBack(verified: NodeRecord): Promise<void> {
-    const { input, connections, attempt } = this
+    const { world, input, connections, attempt } = this
     await this.checkRootFs(verified)
     const decide = (now: NodeRecord) => {
       if (now.marks.attempt !== null && now.marks.attempt.token !== input.token) {
@@ -170,16 +175,14 @@ class Verifying {
       if (now.ready !== 'ready' || now.bootId !== verified.bootId) {
         throw new Error(`node ${now.name} changed while it was given back`)
       }
-      return isMarked(now.marks) ? clearMarksChange(now.marks, { uncordon: true }) : null
+      return isMarked(now.marks) ? clearMarksChange(now, { uncordon: true }) : null
     }
     const node = await changeNode(connections.cluster, attempt, verified.name, decide, verified)
     if (node === null) throw failure('VerifyFailed', `node ${verified.name} vanished after it was verified`)
-    await connections.cluster.nodeEvent(
-      node,
-      'Normal',
-      'NoderollVerified',
-      'Verified with a new boot id and given back',
-    )
+    const tell = (reason: string, text: string) =>
+      tellNode(world, connections.cluster, input, node, { type: 'Normal', reason, text })
+    tell('NoderollVerified', `Back with boot id ${verified.bootId ?? 'unknown'}, as the settings ask`)
+    tell('NoderollGivenBack', 'As it was found, nothing of noderoll left on it')
   }
 
   /** CKS-26: a disk that grew under a file system that did not is a warning, not a failure. */

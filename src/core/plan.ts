@@ -79,6 +79,7 @@ function nodeAfter({ type, machine, node }: Member): Member['node'] {
       resourceVersion: '',
       providerId: machine.providerId,
       labels: {},
+      annotations: {},
       bootId: null,
       ready: 'ready',
       unschedulable: false,

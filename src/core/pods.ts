@@ -48,7 +48,8 @@ export function podName(pod: Pick<PodRecord, 'namespace' | 'name'>): string {
 
 /**
  * Does a selector of the Kubernetes API select these labels? An empty one selects everything. `NotIn` also selects what
- * lacks the key. An operator that nobody knows selects nothing.
+ * lacks the key. What a later Kubernetes may mean by an operator is unknown, and unknown is never "not selected": a
+ * budget would seem to watch over nothing.
  */
 export function selectsLabels(
   { matchLabels, matchExpressions }: LabelSelector,
@@ -68,7 +69,7 @@ export function selectsLabels(
         case 'DoesNotExist':
           return value === undefined
         default:
-          return false
+          return true
       }
     })
   )

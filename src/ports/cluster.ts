@@ -73,7 +73,8 @@ export interface Cluster {
    * be done and does nothing.
    */
   deletePod(pod: PodRecord, tryOnly: boolean, signal: AbortSignal): Promise<DeletionAnswer>
-  budgets(namespace: string, signal: AbortSignal): Promise<BudgetRecord[]>
+  /** The disruption budgets of a namespace; with null, of all of them. */
+  budgets(namespace: string | null, signal: AbortSignal): Promise<BudgetRecord[]>
 
   /** The VolumeAttachments of all nodes, kept current. */
   keepVolumeAttachments(onChange: () => void): Kept<AttachmentRecord>
@@ -83,5 +84,10 @@ export interface Cluster {
   /** `/readyz/etcd` of the API server that answers (CKS-13): a further condition, never a substitute. */
   etcdReady(signal: AbortSignal): Promise<Health>
   /** An Event on the Node object; best effort, never throws. */
-  nodeEvent(node: NodeRecord, type: 'Normal' | 'Warning', reason: string, message: string): Promise<void>
+  nodeEvent(
+    node: Pick<NodeRecord, 'name' | 'uid'>,
+    type: 'Normal' | 'Warning',
+    reason: string,
+    message: string,
+  ): Promise<void>
 }

@@ -14,6 +14,7 @@ import {
   type NodeRecord,
   nameOf,
   type PoolSettings,
+  type QuarantineMark,
 } from '../../src/core/model.js'
 import type { RolloutFacts } from '../../src/core/next-batch.js'
 import type { PodRecord } from '../../src/core/pods.js'
@@ -47,6 +48,7 @@ export function aNode(name: string, overrides: Partial<NodeRecord> = {}): NodeRe
     resourceVersion: '1',
     providerId: providerIdOf(name),
     labels: {},
+    annotations: {},
     bootId: 'b1',
     ready: 'ready',
     unschedulable: false,
@@ -177,6 +179,12 @@ export const FAILURE: FailureMark = {
   reason: 'not ready',
   machine: 'running, offering small',
   at: '2026-01-02T03:06:00Z',
+  rollout: 'localhost:7233/default/cluster-rollout/prod/run-1',
+}
+
+export const QUARANTINE: QuarantineMark = {
+  reason: 'its pods did not go',
+  at: '2026-01-02T03:07:00Z',
   rollout: 'localhost:7233/default/cluster-rollout/prod/run-1',
 }
 

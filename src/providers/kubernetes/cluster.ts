@@ -87,8 +87,9 @@ export function kubernetesCluster(
     deletePod: async (pod, tryOnly, signal) =>
       deletionAnswer(await api.call(deletionCall(pod, tryOnly), signal), pod),
     budgets: async (namespace, signal) => {
-      const path = `/apis/policy/v1/namespaces/${encodeURIComponent(namespace)}/poddisruptionbudgets`
-      const call = { doing: `list the disruption budgets of ${namespace}`, path }
+      const within = namespace === null ? '' : `/namespaces/${encodeURIComponent(namespace)}`
+      const path = `/apis/policy/v1${within}/poddisruptionbudgets`
+      const call = { doing: `list the disruption budgets of ${namespace ?? 'the cluster'}`, path }
       return (await list(api, call, readBudget, signal)).items
     },
     keepVolumeAttachments: (onChange) => attachments.open(onChange),
