@@ -157,6 +157,8 @@ export interface EtcdMember {
   /** False while its raft index lags; such a voter counts as down (CKS-13). */
   readonly caughtUp: boolean
   readonly leader: boolean
+  /** Alarms raised on it, in etcd's words (`NOSPACE`: etcd takes no writes). Empty where they cannot be asked for. */
+  readonly alarms: readonly string[]
 }
 
 /** What could be seen of etcd. `unknown` stops; it is never "no members". */

@@ -45,6 +45,7 @@ export function allVoters(expected: readonly string[], members: readonly EtcdMem
 export function whyDown(member: EtcdMember | undefined): string | null {
   if (member === undefined) return 'is missing from the member list'
   if (member.learner) return 'is a learner'
+  if (member.alarms.length > 0) return `has raised the alarm ${member.alarms.join(', ')}`
   if (member.health !== 'healthy') return `is ${member.health === 'unknown' ? 'unreachable' : 'unhealthy'}`
   return member.caughtUp ? null : 'lags behind'
 }

@@ -192,6 +192,7 @@ export function aVoter(name: string, overrides: Partial<EtcdMember> = {}): EtcdM
     health: 'healthy',
     caughtUp: true,
     leader: false,
+    alarms: [],
     ...overrides,
   }
 }
