@@ -1,5 +1,6 @@
 import { failure } from '../api/failures.js'
 import { asksAnything, checkSettings, type SettingsVerdict } from '../core/check-settings.js'
+import { leaderIn } from '../core/etcd-view.js'
 import { whyUnhealthy } from '../core/health.js'
 import { type Membership, membership } from '../core/membership.js'
 import type { EtcdView, Machine, NodeRecord, PoolSpec } from '../core/model.js'
@@ -8,9 +9,10 @@ import { differences } from '../core/out-of-date.js'
 import type { ClusterRecord } from '../core/record.js'
 import { type EffectivePool, effectivePools, poolsInForce } from '../core/settings.js'
 import type { RolloutSpec, Target } from '../core/spec.js'
-import type { Connections } from '../ports/connections.js'
+import type { Connections, World } from '../ports/connections.js'
 import type { Versioned } from '../ports/records.js'
 import { changesTogether } from './changes-together.js'
+import { ownNodesOf } from './self-hosting.js'
 
 /** Everything a decision about the whole cluster needs, read just now. */
 export interface ClusterFacts extends Membership {
@@ -138,19 +140,34 @@ const REFUSALS_AT_ONCE = 10
 
 /** What a batch is decided on. */
 export async function rolloutFacts(
+  world: World,
   connections: Connections,
   spec: RolloutSpec,
   facts: ClusterFacts,
   signal: AbortSignal,
 ): Promise<RolloutFacts> {
-  const verdict = await settingsVerdict(connections, facts, true, signal)
+  const [verdict, own, etcd] = await Promise.all([
+    settingsVerdict(connections, facts, true, signal),
+    ownNodesOf(world, connections, facts, signal),
+    leaderMatters(facts) ? etcdView(connections, signal) : null,
+  ])
+  const leader = leaderIn(etcd)
   return {
     pools: facts.pools,
     members: facts.members,
     outsiders: facts.outsiders,
     skippedPools: verdict.skippedPools,
     startStopped: spec.startStopped,
+    goLast: [...own, ...(leader === null ? [] : [leader])],
   }
+}
+
+/** Whoever leads etcd is worth a question only while one of its machines may be rolled. */
+function leaderMatters({ members, pools }: ClusterFacts): boolean {
+  return members.some(({ type, machine, pool: name }) => {
+    const pool = pools.find((one) => one.name === name)
+    return type !== 'worker' && pool !== undefined && differences(machine, pool.settings).length > 0
+  })
 }
 
 /** Why the cluster is not healthy, membership included (CKS-21); empty when it is. */

@@ -37,7 +37,7 @@ export function nextBatch(world: World) {
             if (facts.problems.length > 0) {
               return { why: facts.problems.map((problem) => `${problem.where} ${problem.what}`) }
             }
-            const next = decide(await rolloutFacts(connections, spec, facts, attempt.signal), position)
+            const next = decide(await rolloutFacts(world, connections, spec, facts, attempt.signal), position)
             if (next.kind === 'wait') return { why: next.why }
             const view = { ...next.view, skipped: bounded(next.view.skipped) }
             return { done: { ...next, view } }

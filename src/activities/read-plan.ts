@@ -9,6 +9,7 @@ import type { World } from '../ports/connections.js'
 import { attempting } from './attempt.js'
 import { notThisCluster, readFacts, rolloutFacts, settingsVerdict, withoutEtcd } from './facts.js'
 import { orFailure } from './port-failure.js'
+import { selfHostingRefusals } from './self-hosting.js'
 
 const ONLY_STORED =
   'rollout is false: the settings would only be stored, and the batches are what rollout: true would do'
@@ -21,7 +22,7 @@ export function readPlan(world: World) {
         const connections = await world.connect(spec.target)
         const facts = await readFacts(connections, spec.pools, attempt.signal)
         const verdict = await settingsVerdict(connections, facts, spec.rollout, attempt.signal)
-        const forBatches = await rolloutFacts(connections, spec, facts, attempt.signal)
+        const forBatches = await rolloutFacts(world, connections, spec, facts, attempt.signal)
         const plan = planRollout(forBatches, START_POSITION)
         const operation = await connections.machines.clusterOperation(attempt.signal)
         const starts = plan.batches.flatMap((batch) => batch.nodes.filter((node) => node.how === 'start'))
@@ -48,6 +49,7 @@ export function readPlan(world: World) {
             ...withoutEtcd(spec.target, facts),
             ...verdict.problems.map((problem) => `${problem.where}: ${problem.what}; ${problem.fix}`),
             ...cannotProve(facts.members, facts.pools),
+            ...(await selfHostingRefusals(world, connections, spec, facts, attempt.signal)),
           ]),
           pools: countPools(forBatches),
         }

@@ -1,10 +1,12 @@
 import type { NodeJob, Verified } from '../api/activities.js'
 import { failure } from '../api/failures.js'
 import { batchNodeName } from '../core/batch.js'
+import { criticalPodsNotReady } from '../core/critical-pods.js'
 import { attemptAnnotation, clearMarksChange, MARK_KEYS } from '../core/marks.js'
 import { isMarked, type NodeRecord, type PoolSettings } from '../core/model.js'
 import type { Limits } from '../core/spec.js'
 import { type Expected, isAnotherMachine, whyNotBack } from '../core/verify.js'
+import type { Watching } from '../ports/cluster.js'
 import type { Connections, World } from '../ports/connections.js'
 import { type Attempt, attempting } from './attempt.js'
 import { changeNode } from './change-node.js'
@@ -31,7 +33,9 @@ export function verifyNode(world: World) {
         const node = await waitFor<NodeRecord | 'noNode'>(attempt, {
           slowestSeconds: SLOWEST_SECONDS,
           watch: (wake) =>
-            input.node.type === 'etcd' ? [] : [connections.cluster.watchNodes(wake, input.node.node)],
+            input.node.type === 'etcd'
+              ? []
+              : [connections.cluster.watchNodes(wake, input.node.node), ...verifying.watchPods(wake)],
           partlyWatched: input.node.type !== 'worker',
           limit: {
             seconds: input.limits.verifySeconds,
@@ -86,6 +90,7 @@ class Verifying {
       name,
     }
     const why = whyNotBack(expected, { machine, node: kept, etcd, apiServer })
+    if (why.length === 0 && kept !== null) why.push(...(await this.podsNotReady(kept.name)))
     if (why.length > 0) {
       this.goodSince = null
       return { why: why.map((one) => `${name}: ${one}`) }
@@ -95,6 +100,19 @@ class Verifying {
     return left <= 0
       ? { done: kept ?? 'noNode' }
       : { why: [`${name} is back, looking again in ${Math.ceil(left / 1000)} s`], againMs: left }
+  }
+
+  watchPods(wake: () => void): Watching[] {
+    const { input, connections } = this
+    const name = input.node.node
+    if (!input.limits.waitsForCriticalPods || name === null) return []
+    return [connections.cluster.watchPodsOn(name, wake)]
+  }
+
+  private async podsNotReady(name: string): Promise<string[]> {
+    const { input, connections, attempt } = this
+    if (!input.limits.waitsForCriticalPods) return []
+    return criticalPodsNotReady(await connections.cluster.podsOn(name, attempt.signal))
   }
 
   private async findNode(): Promise<NodeRecord | null> {

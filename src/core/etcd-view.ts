@@ -55,3 +55,9 @@ export function successionOf(view: EtcdView, name: string): Succession {
     ? { kind: 'cannot', why: 'no other member is healthy and caught up' }
     : { kind: 'heir', heir }
 }
+
+/** The member that leads, by name, where it could be seen. */
+export function leaderIn(view: EtcdView | null): string | null {
+  if (view === null || view.kind === 'unknown') return null
+  return view.members.find((member) => member.leader)?.name ?? null
+}

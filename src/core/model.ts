@@ -46,6 +46,8 @@ export interface NodeRecord {
   readonly unschedulable: boolean
   readonly controlPlane: boolean
   readonly ephemeralStorageKiB: number | null
+  /** Another tool that takes nodes down is at work on this one, in words; null when none says so. */
+  readonly busyWith: string | null
   readonly marks: Marks
 }
 

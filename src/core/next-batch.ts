@@ -23,6 +23,8 @@ export interface RolloutFacts {
   /** Pools whose stored settings cannot be applied, and why (CKS-04). Their stopped nodes are still started. */
   readonly skippedPools: Readonly<Record<string, string>>
   readonly startStopped: boolean
+  /** Names that go last in their pool: etcd's leader, and nodes that noderoll's workers run on. */
+  readonly goLast: readonly string[]
 }
 
 export type NextBatch =
@@ -81,6 +83,7 @@ function sortOut(facts: RolloutFacts, position: Position): SortedOut {
   for (const member of inRollOrder(
     facts.members,
     facts.pools.map((pool) => pool.name),
+    facts.goLast,
   )) {
     const leave = left.get(nameOf(member))
     if (leave !== undefined) {

@@ -56,11 +56,26 @@ export const rolloutSchema = z.strictObject({
     .describe('pools by name; one not named keeps its stored settings'),
   rollout: z.boolean().default(false).describe('false: store the settings only'),
   startStopped: z.boolean().default(true).describe('start machines that somebody stopped'),
+  selfHosted: z
+    .boolean()
+    .default(false)
+    .describe('true: the cluster may be rolled although noderoll’s only worker, or Temporal, runs in it'),
   drain: drain.prefault({}),
   preflight: z
     .strictObject({ timeout: duration(1).default(600), tolerateUnready: z.int().min(0).default(0) })
     .prefault({}),
-  verify: z.strictObject({ timeout: duration(1).default(900), settle: duration(0).default(5) }).prefault({}),
+  verify: z
+    .strictObject({
+      timeout: duration(1).default(900).describe('a node that is not back by then has failed'),
+      settle: duration(0)
+        .default(5)
+        .describe('time between the two good looks that make a node count as back'),
+      criticalPods: z
+        .enum(['wait', 'ignore'])
+        .default('wait')
+        .describe('wait: its static pods and those of the system-* priority classes have to be Ready, too'),
+    })
+    .prefault({}),
   batchTimeout: duration(1).default(1800),
   changeReserve: duration(1)
     .default(600)

@@ -1,7 +1,9 @@
 import { type NativeConnection, Worker, type WorkerOptions } from '@temporalio/worker'
 import { createActivities } from '../activities/create.js'
 import { SEARCH_ATTRIBUTES } from '../api/messages.js'
+import type { PodPlace } from '../core/self-hosting.js'
 import { temporalExecutions } from '../providers/temporal/executions.js'
+import { workerIdentity } from '../providers/temporal/worker-identity.js'
 import { bundleWorkflows } from './bundle.js'
 import { createWorld } from './world.js'
 
@@ -17,6 +19,10 @@ export interface WorkerSettings {
   readonly workflowBundle?: NonNullable<WorkerOptions['workflowBundle']>
   readonly shutdownGraceSeconds?: number
   readonly identity?: string
+  /** `host:port` of the Temporal server, as the connection was made with. */
+  readonly address: string
+  /** Where in Kubernetes this process runs, as it was told; null: nowhere it knows of. */
+  readonly place?: PodPlace | null
   readonly interceptors?: NonNullable<WorkerOptions['interceptors']>
 }
 
@@ -24,14 +30,15 @@ export interface WorkerSettings {
 export async function createWorker(settings: WorkerSettings): Promise<Worker> {
   const { connection, namespace, taskQueue } = settings
   const names = Object.values(SEARCH_ATTRIBUTES).map((key) => key.name)
-  const executions = await temporalExecutions(connection, namespace, names)
+  const { address } = settings
+  const executions = await temporalExecutions(connection, { namespace, taskQueue, address }, names)
   const graceSeconds = settings.shutdownGraceSeconds ?? SHUTDOWN_GRACE_SECONDS
   return Worker.create({
     connection,
     namespace,
     taskQueue,
     activities: createActivities(createWorld(executions)),
-    ...(settings.identity === undefined ? {} : { identity: settings.identity }),
+    identity: settings.identity ?? workerIdentity(settings.place ?? null),
     ...(settings.interceptors === undefined ? {} : { interceptors: settings.interceptors }),
     workflowBundle: settings.workflowBundle ?? (await bundleWorkflows()),
     shutdownGraceTime: `${graceSeconds} seconds`,

@@ -52,6 +52,7 @@ export function aNode(name: string, overrides: Partial<NodeRecord> = {}): NodeRe
     unschedulable: false,
     controlPlane: false,
     ephemeralStorageKiB: 50_000_000,
+    busyWith: null,
     marks: NO_MARKS,
     ...overrides,
   }
@@ -133,6 +134,7 @@ export function someFacts(members: readonly Member[], overrides: Partial<Rollout
     outsiders: [],
     skippedPools: {},
     startStopped: true,
+    goLast: [],
     ...overrides,
   }
 }

@@ -131,6 +131,7 @@ export class RolloutBed {
       connection,
       namespace,
       taskQueue,
+      address: this.address,
       workflowBundle: await workflowBundle(),
       shutdownGraceSeconds: 1,
     })
