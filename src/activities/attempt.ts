@@ -83,6 +83,14 @@ export async function attempting<T>(subject: string, step: (attempt: Attempt) =>
   }
 }
 
+/** Reasons that travel, in a signal each time they change. */
+const MOST_REASONS = 10
+
+function mostOf(why: readonly string[]): readonly string[] {
+  const left = why.length - MOST_REASONS
+  return left <= 0 ? why : [...why.slice(0, MOST_REASONS), `and ${left} more`]
+}
+
 /** A wait that nobody hears of is still a wait: failing to tell must not fail the step. */
 async function tellWorkflow(subject: string, why: readonly string[]): Promise<void> {
   const { log } = Context.current()
@@ -90,7 +98,7 @@ async function tellWorkflow(subject: string, why: readonly string[]): Promise<vo
   if (execution === undefined) return
   try {
     const handle = Context.current().client.workflow.getHandle(execution.workflowId, execution.runId)
-    await handle.signal('waiting', { subject, why: why.slice(0, 10) })
+    await handle.signal('waiting', { subject, why: mostOf(why) })
   } catch (error) {
     log.debug('Could not tell the workflow what is waited for', { error: String(error) })
   }

@@ -13,13 +13,17 @@ export function staticSummary({ target, pools, rollout }: RolloutSpec): string {
 /** What was asked and by whom, as Markdown: beside the workflow in Temporal's Web UI for ever. */
 export function staticDetails({ target, pools, rollout }: RolloutSpec, by: string | null): string {
   const lines = [
-    `**${target.cluster}**, machines by ${target.machines.provider}${by === null ? '' : `, started by ${by}`}`,
+    `**${target.cluster}** on ${target.machines.provider}${by === null ? '' : `, started by ${by}`}`,
     '',
-    ...pools.slice(0, MOST_POOLS).map((pool) => `- ${pool.name} (${pool.type}): ${sayAsked(pool, rollout)}`),
+    ...pools.slice(0, MOST_POOLS).map((pool) => `- ${sayPool(pool)}: ${sayAsked(pool, rollout)}`),
   ]
   if (pools.length > MOST_POOLS) lines.push(`- and ${pools.length - MOST_POOLS} more`)
   if (!rollout) lines.push('- settings are stored, no node is touched')
   return lines.join('\n')
+}
+
+function sayPool({ name, type }: PoolSpec): string {
+  return name === type ? `pool ${name}` : `pool ${name} (${type})`
 }
 
 function sayAsked({ type, asked, maxUnavailable }: PoolSpec, rollout: boolean): string {

@@ -57,38 +57,82 @@ export function bounded<T>(list: readonly T[]): readonly T[] {
   return list.length <= MOST_NAMES ? list : list.slice(0, MOST_NAMES)
 }
 
-/** One Markdown table of the batch at work for Temporal's Web UI; nodes that wait for something first. */
+/** Words for steps whose name in data is not one. */
+const STEP_WORDS: Partial<Record<Step, string>> = { putBack: 'put back' }
+
+/**
+ * The batch at work as Markdown for Temporal's Web UI: one line, a table of the nodes, those that wait for something first,
+ * then the pools and what a person should know.
+ */
 export function progressMarkdown(progress: Progress): string {
   const nodes = [...progress.nodes].sort(
     (a, b) => Number(b.waitsFor.length > 0) - Number(a.waitsFor.length > 0),
   )
-  const lines = [`**${progress.cluster}**: ${sayPhase(progress)}`, '']
+  const lines = [`**${cell(progress.cluster)}**: ${sayPhase(progress)}`, '']
   for (const why of progress.waitsFor) lines.push(`- waits for: ${cell(why)}`)
   if (nodes.length > 0) {
-    lines.push('', '| node | pool | step | since | waits for |', '| --- | --- | --- | --- | --- |')
-    for (const node of bounded(nodes)) {
-      lines.push(
-        `| ${cell(node.node)} | ${cell(node.pool)} | ${node.step} | ${node.since} | ${cell(node.waitsFor.join('; '))} |`,
-      )
+    lines.push('', row(['node', 'step', 'since (UTC)', 'waits for']), '| --- | --- | --- | --- |')
+    for (const { node, step, since, waitsFor } of bounded(nodes)) {
+      lines.push(row([node, STEP_WORDS[step] ?? step, shortUtc(since), sayReasons(waitsFor)]))
     }
   }
-  lines.push('', '| pool | type | machines | out of date | unavailable |', '| --- | --- | --- | --- | --- |')
-  for (const pool of progress.pools) {
-    lines.push(
-      `| ${cell(pool.pool)} | ${pool.type} | ${pool.machines} | ${pool.outOfDate} | ${pool.unavailable} |`,
-    )
-  }
+  lines.push('')
+  for (const pool of progress.pools) lines.push(`- ${sayPool(pool)}`)
   for (const skip of progress.skipped) lines.push(`- skipped ${cell(skip.name)}: ${cell(skip.why)}`)
   for (const note of progress.notes) lines.push(`- ${cell(note)}`)
   if (progress.lastError !== null) lines.push('', `last error: ${cell(progress.lastError)}`)
   return lines.join('\n')
 }
 
+/** The Web UI puts no space between columns: a no-break space is one that Markdown does not trim. */
+const NO_BREAK_SPACE = '\u00a0'
+
+function row(cells: readonly string[]): string {
+  return `| ${cells.map(cell).join(`${NO_BREAK_SPACE} | `)} |`
+}
+
+const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
+
+/** `30 Nov 14:12` of an ISO time, in one piece: a narrow column breaks lines at hyphens too. */
+function shortUtc(iso: string): string {
+  const month = MONTHS[Number(iso.slice(5, 7)) - 1] ?? ''
+  return [iso.slice(8, 10), month, iso.slice(11, 16)].join(NO_BREAK_SPACE)
+}
+
+/** The Web UI sends the details in a URL, so they stay short; the query `progress` has all reasons. */
+const MOST_REASONS = 3
+
+function sayReasons(why: readonly string[]): string {
+  const left = why.length - MOST_REASONS
+  const shown = why.slice(0, MOST_REASONS).join('; ')
+  return left > 0 ? `${shown}; ${left} more` : shown
+}
+
 function sayPhase(progress: Progress): string {
-  const done = `${progress.done.count} done`
-  const batch = progress.batch === null ? '' : `, batch ${progress.batch.number} (${progress.batch.pool})`
-  const cancel = progress.cancelRequested === 'no' ? '' : ', cancel requested'
-  return `${progress.paused ? 'paused' : progress.phase}${batch}, ${done}${cancel}`
+  const { batch, cancelRequested, done, paused, phase, pools } = progress
+  const isEnding = phase === 'releasing' || phase === 'ended'
+  const left = pools.reduce((sum, pool) => sum + pool.outOfDate, 0)
+  return [
+    phase,
+    ...(batch === null
+      ? []
+      : [`batch ${batch.number} (${batch.recovery ? 'recovery in ' : ''}${cell(batch.pool)})`]),
+    `${done.count} ${done.count === 1 ? 'node' : 'nodes'} done`,
+    ...(pools.length === 0 || isEnding ? [] : [`${left} out of date`]),
+    ...(paused && phase !== 'paused' && !isEnding ? ['to pause before the next batch'] : []),
+    ...(cancelRequested === 'no' ? [] : [`cancel requested${isEnding ? '' : CANCEL_WORDS[cancelRequested]}`]),
+  ].join(', ')
+}
+
+const CANCEL_WORDS = {
+  betweenBatches: ': stops after this batch',
+  now: ': stops at once, or after this batch where it has stopped a machine',
+} as const
+
+/** The counts are those of the last look, before the batch at work was begun. */
+function sayPool({ pool, machines, outOfDate, unavailable }: PoolCounts): string {
+  const others = unavailable === 0 ? '' : `, ${unavailable} unavailable before this batch`
+  return `pool ${cell(pool)}: ${outOfDate} of ${machines} machines out of date${others}`
 }
 
 /** Pipes and line breaks of foreign text would break the table. */

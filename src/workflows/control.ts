@@ -67,6 +67,7 @@ export class Control {
   private waitsFor: readonly string[] = []
   private readonly cluster: () => string
   private searchAttributes = false
+  private shownPhase: Phase | null = null
 
   constructor(cluster: () => string, carried: Carried | null) {
     this.cluster = cluster
@@ -134,16 +135,20 @@ export class Control {
 
   useSearchAttributes(registered: boolean): void {
     this.searchAttributes = registered
-    if (registered) upsertSearchAttributes([{ key: SEARCH_ATTRIBUTES.cluster, value: this.cluster() }])
+    if (!registered) return
+    this.shownPhase = this.phase
+    upsertSearchAttributes([
+      { key: SEARCH_ATTRIBUTES.cluster, value: this.cluster() },
+      { key: SEARCH_ATTRIBUTES.phase, value: this.phase },
+    ])
   }
 
   enter(phase: Phase): void {
-    if (
-      phase !== this.phase &&
-      this.searchAttributes &&
-      (phase === 'rolling' || phase === 'releasing' || phase === 'paused')
-    ) {
-      upsertSearchAttributes([{ key: SEARCH_ATTRIBUTES.phase, value: phase }])
+    // Each of them is an event: looking for the next batch is part of rolling.
+    const shown = phase === 'waiting' ? 'rolling' : phase
+    if (this.searchAttributes && shown !== this.shownPhase) {
+      upsertSearchAttributes([{ key: SEARCH_ATTRIBUTES.phase, value: shown }])
+      this.shownPhase = shown
     }
     this.phase = phase
     this.waitsFor = []

@@ -54,7 +54,7 @@ describe('the client for TypeScript', () => {
     const described = await client.workflow.getHandle(rollout.workflowId).describe()
     expect(described.memo).toEqual({ cluster, by: 'ci' })
     expect(await described.staticSummary()).toBe(`roll ${cluster}: worker`)
-    expect(await described.staticDetails()).toContain('- worker (worker): offering large; 1 at a time')
+    expect(await described.staticDetails()).toContain('- pool worker: offering large; 1 at a time')
     expect(await described.staticDetails()).toContain('started by ci')
   })
 

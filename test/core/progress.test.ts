@@ -32,6 +32,9 @@ function doing(node: string, overrides: Partial<NodeProgress> = {}): NodeProgres
   return { node, pool: 'worker', step: 'drain', since: '2026-01-02T03:04:05Z', waitsFor: [], ...overrides }
 }
 
+/** The Web UI shows tables without any space between columns. */
+const NO_BREAK_SPACE = '\u00a0'
+
 function linesOf(overrides: Partial<Progress>): string[] {
   return progressMarkdown({ ...QUIET, ...overrides }).split('\n')
 }
@@ -56,45 +59,96 @@ describe('progress as Markdown', () => {
 
     expect(text).toBe(
       [
-        '**prod**: rolling, batch 3 (worker), 4 done',
+        '**prod**: rolling, batch 3 (worker), 4 nodes done, 2 out of date',
         '',
         '- waits for: node w-9 is not ready',
         '',
-        '| node | pool | step | since | waits for |',
-        '| --- | --- | --- | --- | --- |',
-        '| w-2 | worker | drain | 2026-01-02T03:04:05Z | pod shop/web; budget shop/web |',
-        '| w-1 | worker | drained | 2026-01-02T03:04:05Z |  |',
+        '| node_ | step_ | since (UTC)_ | waits for |',
+        '| --- | --- | --- | --- |',
+        '| w-2_ | drain_ | 02_Jan_03:04_ | pod shop/web; budget shop/web |',
+        '| w-1_ | drained_ | 02_Jan_03:04_ |  |',
         '',
-        '| pool | type | machines | out of date | unavailable |',
-        '| --- | --- | --- | --- | --- |',
-        '| worker | worker | 5 | 2 | 1 |',
+        '- pool worker: 2 of 5 machines out of date, 1 unavailable before this batch',
         '- skipped cp-1: the only one of its type',
         '- pool worker: maxUnavailable 9 becomes 4 of 5 workers',
         '',
         'last error: drain of w-1',
-      ].join('\n'),
+      ]
+        .join('\n')
+        .replaceAll('_', NO_BREAK_SPACE),
     )
   })
 
   it.each<[string, Partial<Progress>, string]>([
-    ['the phase', { phase: 'waiting' }, '**prod**: waiting, 0 done'],
-    ['a pause before the phase', { phase: 'waiting', paused: true }, '**prod**: paused, 0 done'],
+    ['the phase', { phase: 'waiting' }, '**prod**: waiting, 0 nodes done'],
     [
-      'a cancel that was asked for',
+      'what is left, and one node in the singular',
+      {
+        done: { count: 1, names: ['w-1'] },
+        pools: [
+          { pool: 'a', type: 'worker', machines: 5, outOfDate: 2, unavailable: 0 },
+          { pool: 'b', type: 'worker', machines: 5, outOfDate: 1, unavailable: 0 },
+        ],
+      },
+      '**prod**: rolling, 1 node done, 3 out of date',
+    ],
+    [
+      'a recovery',
+      { batch: { number: 1, pool: 'worker', recovery: true } },
+      '**prod**: rolling, batch 1 (recovery in worker), 0 nodes done',
+    ],
+    ['a pause', { phase: 'paused', paused: true }, '**prod**: paused, 0 nodes done'],
+    [
+      'a pause that is to come',
+      { paused: true },
+      '**prod**: rolling, 0 nodes done, to pause before the next batch',
+    ],
+    [
+      'a cancel now',
       { cancelRequested: 'now' },
-      '**prod**: rolling, 0 done, cancel requested',
+      '**prod**: rolling, 0 nodes done, cancel requested: stops at once, or after this batch where it has stopped a machine',
     ],
     [
       'a cancel between batches',
       { cancelRequested: 'betweenBatches' },
-      '**prod**: rolling, 0 done, cancel requested',
+      '**prod**: rolling, 0 nodes done, cancel requested: stops after this batch',
+    ],
+    [
+      'a cancel that has been obeyed',
+      { phase: 'ended', cancelRequested: 'betweenBatches' },
+      '**prod**: ended, 0 nodes done, cancel requested',
     ],
   ])('CKS-20 the first line says %s', (_, overrides, expected) => {
     expect(linesOf(overrides)[0]).toBe(expected)
   })
 
+  it('names three reasons of a node: the Web UI sends the details in a URL', () => {
+    const waitsFor = ['pod a', 'pod b', 'pod c', 'pod d', 'pod e']
+
+    expect(linesOf({ nodes: [doing('w-1', { waitsFor })] }).join()).toContain(
+      '| pod a; pod b; pod c; 2 more |',
+    )
+  })
+
+  it('stays below 64 kB as part of a URL, as the Web UI sends it, when all 50 nodes of a batch wait', () => {
+    const name = 'aks-nodepool1-12345678-vmss000'
+    const why = `pod a-namespace/a-deployment-with-a-name-5d8f7c9b6d-x2x4z is held: budget a-namespace/a-budget needs 2 healthy, has 2`
+    const nodes = Array.from({ length: 50 }, (_, index) =>
+      doing(`${name}${index}`, { waitsFor: Array.from({ length: 10 }, () => why) }),
+    )
+
+    const sent = encodeURIComponent(linesOf({ nodes }).join('\n'))
+
+    expect(sent.length).toBeGreaterThan(8_000)
+    expect(sent.length).toBeLessThan(64 * 1024)
+  })
+
+  it('says steps in words', () => {
+    expect(linesOf({ nodes: [doing('w-1', { step: 'putBack' })] }).join()).toContain('put back')
+  })
+
   it('shows no empty table of nodes between batches', () => {
-    expect(linesOf({}).filter((line) => line.includes('| node |'))).toEqual([])
+    expect(linesOf({}).filter((line) => line.includes('| node'))).toEqual([])
   })
 
   it('foreign text breaks no table: pipes are escaped, line breaks become spaces', () => {
@@ -109,8 +163,9 @@ describe('progress as Markdown', () => {
     })
 
     const kept = 'a \\| b c'
-    expect(lines).toContain(`| w\\|1 | worker | drain | 2026-01-02T03:04:05Z | ${kept} |`)
-    expect(lines).toContain('| x\\|y | worker | 1 | 0 | 0 |')
+    const row = `| w\\|1_ | drain_ | 02_Jan_03:04_ | ${kept} |`
+    expect(lines).toContain(row.replaceAll('_', NO_BREAK_SPACE))
+    expect(lines).toContain('- pool x\\|y: 0 of 1 machines out of date')
     expect(lines).toContain(`- skipped w-2: ${kept}`)
     expect(lines).toContain(`- ${kept}`)
     expect(lines).toContain(`- waits for: ${kept}`)

@@ -6,6 +6,7 @@ import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parse, stringify } from 'yaml'
 import { RolloutBed } from '../support/rollout-bed.js'
+import { startTemporal, type TemporalServer } from '../support/temporal.js'
 
 const run = promisify(execFile)
 const ROOT = new URL('../../', import.meta.url)
@@ -27,16 +28,22 @@ const ANSWERS: readonly [words: string, answer: RegExp][] = [
   ['--name setMaxUnavailable', /2 of 4 workers/],
   ['--name cancel', /[Ss]ignal/],
   ['workflow result', /"outcome":\s*"cancelled"/],
+  ['search-attribute create', /added/],
+  ['workflow list', /cluster-rollout\/prod-eu/],
   ['--type releaseCluster', /"state":\s*"Running"/],
   ['--type clusterStatus', /"lastError":\s*"cancelled by/],
 ]
 
 describe('the stock temporal lines of the docs', () => {
+  let temporal: TemporalServer
   let bed: RolloutBed
   let folder: string
 
   beforeAll(async () => {
-    bed = await RolloutBed.open()
+    // The worker looks for search attributes when it starts, and the pages start with other things.
+    const searchAttributes = { NoderollCluster: 'Keyword', NoderollPhase: 'Keyword' } as const
+    temporal = await startTemporal({ searchAttributes })
+    bed = await RolloutBed.open(temporal)
     await bed.startCluster({
       cluster: CLUSTER,
       workers: 4,
@@ -66,6 +73,7 @@ describe('the stock temporal lines of the docs', () => {
       .catch(() => undefined)
     await bed.clean()
     await bed.close()
+    await temporal.stop()
     await rm(folder, { recursive: true, force: true })
   })
 

@@ -76,10 +76,12 @@ export class RolloutBed {
   }
 
   /** On the shared Temporal server unless the test has one with settings of its own. */
-  static async open(own?: Pick<TemporalServer, 'address' | 'cli'>): Promise<RolloutBed> {
+  static async open(
+    own?: Pick<TemporalServer, 'address' | 'cli'> & { namespace?: string },
+  ): Promise<RolloutBed> {
     const [kube, temporal] = await Promise.all([
       realControlPlane(),
-      own === undefined ? realTemporal() : { ...own, namespace: 'default' },
+      own === undefined ? realTemporal() : { ...own, namespace: own.namespace ?? 'default' },
     ])
     const connection = await Connection.connect({ address: temporal.address })
     const bed = new RolloutBed(kube, connection, temporal)

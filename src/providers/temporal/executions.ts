@@ -8,6 +8,8 @@ import { placeIn } from './worker-identity.js'
 const NOT_FOUND = 5
 /** Temporal's WORKFLOW_EXECUTION_STATUS_RUNNING and _PAUSED. */
 const OPEN_STATUSES: readonly unknown[] = [1, 8]
+/** Temporal's INDEXED_VALUE_TYPE_KEYWORD. */
+const KEYWORD: unknown = 2
 const DEADLINE_MS = 10_000
 
 /** A poll lasts a minute; who has begun none for longer is gone, though Temporal lists it for five. */
@@ -93,6 +95,7 @@ async function pollersOf(
   }
 }
 
+/** Are there search attributes of these names, all of them for keywords? */
 async function areRegistered(
   connection: Connection | NativeConnection,
   namespace: string,
@@ -102,8 +105,9 @@ async function areRegistered(
     const answer = await connection.withDeadline(Date.now() + DEADLINE_MS, () =>
       connection.operatorService.listSearchAttributes({ namespace }),
     )
-    const known = new Set(Object.keys(answer.customAttributes ?? {}))
-    return names.every((name) => known.has(name))
+    const known = answer.customAttributes ?? {}
+    // A value of another type is refused, and with it the whole workflow task, for ever.
+    return names.every((name) => known[name] === KEYWORD)
   } catch {
     // Some servers do not let a worker ask. Nothing depends on search attributes, so then there are none.
     return false

@@ -1,0 +1,1 @@
+export function ensureChromium(options?: { log?: (line: string) => void }): Promise<string>
