@@ -78,9 +78,10 @@ export class RolloutBed {
   /** On the shared Temporal server unless the test has one with settings of its own. */
   static async open(
     own?: Pick<TemporalServer, 'address' | 'cli'> & { namespace?: string },
+    ownControlPlane?: RealControlPlane,
   ): Promise<RolloutBed> {
     const [kube, temporal] = await Promise.all([
-      realControlPlane(),
+      ownControlPlane ?? realControlPlane(),
       own === undefined ? realTemporal() : { ...own, namespace: own.namespace ?? 'default' },
     ])
     const connection = await Connection.connect({ address: temporal.address })
