@@ -10,27 +10,44 @@ import {
 import type { RolloutRequest } from '../src/spec/schema.js'
 import { createWorker } from '../src/worker/create-worker.js'
 import { workflowBundle } from '../test/support/bundle.js'
-import { type ControlPlane, startControlPlane } from '../test/support/control-plane.js'
+import { type ControlPlaneClient, startControlPlane } from '../test/support/control-plane.js'
+import { embeddedControlPlane } from '../test/support/embedded-control-plane.js'
 import { startTemporal, type TemporalServer } from '../test/support/temporal.js'
 import { waitUntil } from '../test/support/wait.js'
 
 const TASK_QUEUE = 'bench'
 
-/** Temporal, a real control plane and a worker in this process. */
+type Started = readonly [kube: ControlPlaneClient, stop: () => Promise<void>]
+
+const START: Readonly<Record<'real' | 'embedded', () => Promise<Started>>> = {
+  real: async () => {
+    const kube = await startControlPlane({ name: 'bench' })
+    return [kube, () => kube.stop()]
+  },
+  embedded: async () => {
+    const kube = await embeddedControlPlane()
+    return [kube, async () => kube.close()]
+  },
+}
+
+// Once a process, however many beds it opens.
+Runtime.install({ logger: new DefaultLogger('ERROR'), telemetryOptions: { logging: { forward: {} } } })
+
+/** Temporal, a control plane and a worker in this process. */
 export class BenchBed {
-  readonly kube: ControlPlane
+  readonly kube: ControlPlaneClient
   readonly client: Client
   private readonly ends: (() => Promise<unknown>)[]
 
-  private constructor(kube: ControlPlane, client: Client, ends: (() => Promise<unknown>)[]) {
+  private constructor(kube: ControlPlaneClient, client: Client, ends: (() => Promise<unknown>)[]) {
     this.kube = kube
     this.client = client
     this.ends = ends
   }
 
-  static async open(): Promise<BenchBed> {
-    Runtime.install({ logger: new DefaultLogger('ERROR'), telemetryOptions: { logging: { forward: {} } } })
-    const [kube, temporal] = await Promise.all([startControlPlane({ name: 'bench' }), startTemporal()])
+  /** The embedded one holds thousands of nodes without processes of its own. */
+  static async open(controlPlane: 'real' | 'embedded' = 'real'): Promise<BenchBed> {
+    const [[kube, stopKube], temporal] = await Promise.all([START[controlPlane](), startTemporal()])
     const native = await NativeConnection.connect({ address: temporal.address })
     const worker = await createWorker({
       connection: native,
@@ -49,7 +66,7 @@ export class BenchBed {
         await native.close()
         await connection.close()
       },
-      () => kube.stop(),
+      stopKube,
       () => (temporal as TemporalServer).stop(),
     ]
     return new BenchBed(kube, new Client({ connection }), ends)

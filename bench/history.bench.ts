@@ -1,8 +1,15 @@
+import type { PlanReport } from '../src/api/activities.js'
 import type { SimulatedCluster } from '../src/simulation/cluster.js'
 import { BenchBed } from './bed.js'
 import { figure } from './figure.js'
 
 const NODES = 300
+const PLANNED_NODES = 5_000
+
+const planned = await planOfMany()
+figure('history', 'plan_5000_seconds', planned.seconds, 's')
+figure('history', 'plan_5000_events', planned.events, 'events')
+figure('history', 'plan_5000_max_payload_bytes', planned.bytes, 'bytes')
 
 const bed = await BenchBed.open()
 const cluster = await bed.startCluster({ workers: NODES, kubelets: { leaseRenewMs: 20_000 } })
@@ -30,13 +37,35 @@ async function eventsPerNode(
   if (result.done.count !== NODES) throw new Error(`${result.done.count} of ${NODES} nodes were rolled`)
   let events = 0
   for await (const run of bed.client.workflow.list({ query: `WorkflowId = "${workflowId}"` })) {
-    const history = await bed.client.workflow.getHandle(workflowId, run.runId).fetchHistory()
-    const found = history.events ?? []
+    const found = await eventsOf(bed, workflowId, run.runId)
     events += found.length
     mostEvents = Math.max(mostEvents, found.length)
-    for (const event of found) mostBytes = Math.max(mostBytes, ...payloadSizes(event))
+    mostBytes = Math.max(mostBytes, largestPayload(found))
   }
   return events / NODES
+}
+
+/** `planRollout` of a cluster of thousands, which the embedded Kubernetes holds. */
+async function planOfMany(): Promise<{ seconds: number; events: number; bytes: number }> {
+  const embedded = await BenchBed.open('embedded')
+  const many = await embedded.startCluster({ workers: PLANNED_NODES, kubelets: { leaseRenewMs: 0 } })
+  const spec = await embedded.spec(many, { pools: { worker: { offering: 'medium', maxUnavailable: '10%' } } })
+  const startedAt = performance.now()
+  const plan = (await embedded.execute('planRollout', spec, 'plan')) as PlanReport
+  const seconds = (performance.now() - startedAt) / 1000
+  if (plan.nodeCount !== PLANNED_NODES) throw new Error(`${plan.nodeCount} nodes were planned`)
+  const events = await eventsOf(embedded, 'plan')
+  await many.close({ deleteNodes: false })
+  await embedded.close()
+  return { seconds, events: events.length, bytes: largestPayload(events) }
+}
+
+async function eventsOf({ client }: BenchBed, workflowId: string, runId?: string): Promise<object[]> {
+  return (await client.workflow.getHandle(workflowId, runId).fetchHistory()).events ?? []
+}
+
+function largestPayload(events: readonly object[]): number {
+  return events.reduce((most, event) => Math.max(most, ...payloadSizes(event)), 0)
 }
 
 /** Sizes of all payloads anywhere in an event. */

@@ -13,14 +13,20 @@ export interface DemoArguments {
   readonly help: boolean
 }
 
-export const USAGE = `npm run demo -- [--keep] [--fail ${FAILURES.join('|')}] [--provider simulated|azure-vm] [--kubernetes embedded|real]
+export const USAGE = `npm run demo -- [OPTION ...]
 
-  --keep  leaves Temporal, the cluster and the worker running, and prints the stock temporal lines to try
-  --fail  drain: a disruption budget never allows an eviction; start: a machine does not start any more;
-          capacity: the cloud has no room for the new size
-  --provider    simulated, or azure-vm: the unmodified Azure SDK against a stand-in for Azure Resource Manager
-  --kubernetes  embedded (a small Kubernetes API in this process) or real (etcd, API server, controllers: built
-          from source the first time, some five minutes on two cores)`
+  --keep                    leave everything running afterwards, with lines to try
+  --fail drain              a disruption budget never allows an eviction
+         start              a machine does not start any more
+         capacity           the cloud has no room for the new size
+  --provider simulated      machines in this process (unless told otherwise)
+             azure-vm       the unmodified Azure SDK, against a stand-in for Azure
+  --kubernetes embedded     a small Kubernetes API in this process (unless told)
+               real         etcd, API server, controllers: built from source the
+                            first time, some five minutes on two cores
+  --help                    this
+
+Example: npm run demo -- --fail drain`
 
 /** Throws an error whose message is for the person. */
 export function demoArguments(args: readonly string[]): DemoArguments {

@@ -1,4 +1,3 @@
-import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -20,16 +19,21 @@ const TASK_QUEUE = 'noderoll'
 async function main({ keep, ...size }: DemoArguments): Promise<number> {
   const ends: (() => Promise<unknown>)[] = []
   const startedAt = performance.now()
-  const say = (text: string) => {
-    console.log(`${((performance.now() - startedAt) / 1000).toFixed(1).padStart(5)} s  ${text}`)
+  const say = (...lines: string[]) => {
+    console.log(`${((performance.now() - startedAt) / 1000).toFixed(1).padStart(5)} s  ${lines.join('\n')}`)
   }
   try {
-    Runtime.install({ logger: new DefaultLogger('ERROR'), telemetryOptions: { logging: { forward: {} } } })
+    Runtime.install({
+      logger: new DefaultLogger('ERROR'),
+      telemetryOptions: { logging: { forward: {} } },
+      // An interrupt is for whoever watches; the worker is shut down after it, with everything else.
+      shutdownSignals: [],
+    })
     const temporal = await startTemporal({ ui: true })
     ends.push(() => temporal.stop())
     const world = await startDemoWorld({ ...size, control: 3, workers: 6 })
     ends.push(() => world.stop())
-    say('Temporal and a cluster are up: 3 control nodes and 6 workers with workloads and disruption budgets')
+    say('Temporal and a cluster are up: 3 control nodes, 6 workers, workloads')
 
     const native = await NativeConnection.connect({ address: temporal.address })
     const connection = await Connection.connect({ address: temporal.address })
@@ -47,15 +51,16 @@ async function main({ keep, ...size }: DemoArguments): Promise<number> {
       await connection.close()
       await native.close()
     })
-    say('A worker polls; the rollout begins: another size for all, a bigger disk for the workers')
+    say('A worker polls; all nodes get another size, the workers a bigger disk')
 
     const noderoll = new NoderollClient({ client: new Client({ connection }), taskQueue: TASK_QUEUE })
     const rollout = await noderoll.startRollout(world.spec, { by: 'npm run demo' })
     const workflow = encodeURIComponent(`cluster-rollout/${CLUSTER}`)
     const webUi = `${temporal.uiUrl}/namespaces/default/workflows/${workflow}`
-    say(`Temporal's Web UI: ${webUi}`)
+    say("The rollout is started, and seen in Temporal's Web UI:", webUi, '')
     const code = await end(() => followRollout(rollout, createOutput('text')))
-    say(`ended with exit code ${code}; it was seen at ${webUi}`)
+    console.log()
+    say(`The rollout ended with exit code ${code}`)
     if (keep && code !== EXIT.interrupted) await keepRunning(temporal.address, world, webUi)
     return code
   } catch (error) {
@@ -83,28 +88,52 @@ async function keepRunning(address: string, world: DemoWorld, webUi: string): Pr
   await writeFile(spec, `${JSON.stringify(world.spec, null, 2)}\n`)
   const id = `cluster-rollout/${CLUSTER}`
   console.log(`
-Everything keeps running until Ctrl-C. Change a size in ${spec}, and then:
+Everything keeps running until Ctrl-C. In another terminal:
 
-  temporal workflow start --address ${address} --task-queue ${TASK_QUEUE} --type clusterRollout --fail-existing --workflow-id ${id} --input-file ${spec}
-  temporal workflow query --address ${address} --workflow-id ${id} --name progress
-  temporal workflow signal --address ${address} --workflow-id ${id} --name pause
-  temporal workflow signal --address ${address} --workflow-id ${id} --name resume
-  temporal workflow signal --address ${address} --workflow-id ${id} --name cancel
-  kubectl --kubeconfig ${world.kubeconfigFile} get nodes
+  export TEMPORAL_ADDRESS=${address}
+  export KUBECONFIG=${world.kubeconfigFile}
+  export SPEC=${spec}
 
-Web UI: ${webUi}`)
-  // A pending promise alone does not keep a process alive.
-  const alive = setInterval(() => undefined, 60_000)
-  await once(process, 'SIGINT')
-  clearInterval(alive)
+  kubectl get nodes
+  npm run noderoll -- status --file $SPEC
+  npm run noderoll -- plan --file $SPEC               # after a change in it
+  npm run noderoll -- start --file $SPEC --watch
+
+The same with the stock Temporal command:
+
+  temporal workflow start --task-queue ${TASK_QUEUE} --type clusterRollout \\
+    --fail-existing --workflow-id ${id} --input-file $SPEC
+  temporal workflow query --workflow-id ${id} --name progress
+  temporal workflow signal --workflow-id ${id} --name pause
+  temporal workflow signal --workflow-id ${id} --name resume
+  temporal workflow signal --workflow-id ${id} --name cancel
+
+${webUi}`)
+  await new Promise<void>((resolve) => {
+    // A pending promise alone does not keep a process alive.
+    const alive = setInterval(() => undefined, 60_000)
+    const stop = () => {
+      clearInterval(alive)
+      process.off('SIGINT', stop)
+      resolve()
+    }
+    // Not `once`: what draws on terminals ends the process when it finds its own listener alone.
+    process.on('SIGINT', stop)
+  })
   await rm(folder, { recursive: true, force: true })
 }
 
-try {
-  const args = demoArguments(process.argv.slice(2))
-  if (args.help) console.log(USAGE)
-  else process.exitCode = await main(args)
-} catch (error) {
-  console.error(`${error instanceof Error ? error.message : error}\n\n${USAGE}`)
-  process.exitCode = EXIT.usage
+async function run(args: readonly string[]): Promise<number> {
+  let checked: DemoArguments
+  try {
+    checked = demoArguments(args)
+  } catch (error) {
+    console.error(`${error instanceof Error ? error.message : error}\n\n${USAGE}`)
+    return EXIT.usage
+  }
+  if (!checked.help) return main(checked)
+  console.log(USAGE)
+  return EXIT.done
 }
+
+process.exitCode = await run(process.argv.slice(2))

@@ -18,7 +18,10 @@ const tools = [
   tool('dead code', 'knip'),
 ]
 const files = await projectFiles(ROOT)
-const own = ownChecks.map(({ name, problems }) => ({ name, run: async () => problems(files).join('\n') }))
+const own = ownChecks.map(({ name, problems }) => ({
+  name,
+  run: async () => (await problems(files)).join('\n'),
+}))
 
 let failures = 0
 for (const { name, run } of [...tools, ...own]) {

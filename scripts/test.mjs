@@ -1,16 +1,33 @@
 // `npm test`: everything, with whatever vitest is given after `--`. The last line is the count, alone.
+// `npm test -- --node current`: the part that also runs on the newest Node, unless files are named.
 import { spawn } from 'node:child_process'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { ensureCurrentNode } from './current-node.mjs'
 import { ensureInstalled, ROOT } from './install.mjs'
+
+/**
+ * Every decision, what loads and runs a worker (the native part of Temporal's SDK included), and rollouts of each kind.
+ * On the embedded Kubernetes: the real one is the same on every Node.
+ */
+const ON_CURRENT_NODE = [
+  ...['test/core/', 'test/spec/', 'test/client/', 'test/worker/', 'test/workflows/'],
+  ...['success', 'drain', 'cancel', 'azure-vm'].map((story) => `test/rollout/${story}.test.ts`),
+]
 
 ensureInstalled()
 
 const folder = await mkdtemp(join(tmpdir(), 'noderoll-test-'))
 const report = join(folder, 'report.json')
 try {
-  const code = await vitest(process.argv.slice(2))
+  const [option, name, ...files] = process.argv.slice(2)
+  const onCurrentNode = option === '--node' && name === 'current'
+  const code = onCurrentNode
+    ? await vitest(await ensureCurrentNode(), files.length > 0 ? files : ON_CURRENT_NODE, {
+        NODEROLL_KUBERNETES: 'embedded',
+      })
+    : await vitest(process.execPath, process.argv.slice(2))
   const { passed, failed, skipped } = counts(await readFile(report, 'utf8').catch(() => null), code)
   console.log(`\n${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`)
   process.exitCode = failed > 0 ? 1 : 0
@@ -19,14 +36,17 @@ try {
 }
 
 /**
+ * @param {string} node
  * @param {string[]} args
+ * @param {NodeJS.ProcessEnv} [env]
  * @returns {Promise<number>}
  */
-function vitest(args) {
+function vitest(node, args, env) {
   const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`]
   const program = join(ROOT, 'node_modules/vitest/vitest.mjs')
-  const child = spawn(process.execPath, [program, 'run', ...reporters, ...args], {
+  const child = spawn(node, [program, 'run', ...reporters, ...args], {
     cwd: ROOT,
+    env: { ...process.env, ...env },
     stdio: ['ignore', 'inherit', 'inherit'],
   })
   // An interrupt reaches vitest by itself: it tears its servers down, and only then do we count.

@@ -4,5 +4,6 @@ import * as fileSizes from './file-sizes.mjs'
 import * as forbidden from './forbidden.mjs'
 import * as links from './links.mjs'
 import * as requirementIds from './requirement-ids.mjs'
+import * as specPage from './spec-page.mjs'
 
-export const ownChecks = [fileSizes, coreImports, requirementIds, forbidden, links]
+export const ownChecks = [fileSizes, coreImports, requirementIds, forbidden, links, specPage]

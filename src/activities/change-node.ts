@@ -10,23 +10,32 @@ const MOST_CONFLICTS = 8
 /**
  * Reads a node, decides on what was read, and writes with its resourceVersion; decides again when somebody wrote in
  * between. `decide` answers null for "nothing to write". Gives the node as it is afterwards.
+ *
+ * Where the caller has just read the node (`found`), the first decision is on that: the resourceVersion of the write
+ * makes sure that nobody has written since. A decision to write nothing is made again on a fresh read.
  */
 export async function changeNode(
   cluster: Cluster,
   attempt: Attempt,
   name: string,
   decide: (node: NodeRecord) => NodeChange | null,
+  found: NodeRecord | null = null,
 ): Promise<NodeRecord | null> {
-  for (let conflicts = 0; ; conflicts++) {
-    const node = await cluster.node(name, attempt.signal)
+  let known = found
+  let conflicts = 0
+  for (;;) {
+    const node = known ?? (await cluster.node(name, attempt.signal))
+    const isFresh = known === null
+    known = null
     const change = node === null ? null : decide(node)
+    if (change === null && !isFresh) continue
     if (node === null || change === null) return node
     attempt.mayStillAct()
     try {
       return await cluster.patchNode(name, node.resourceVersion, change, attempt.signal)
     } catch (error) {
       if (portErrorKind(error) !== 'conflict') throw error
-      if (conflicts === MOST_CONFLICTS) {
+      if (conflicts++ === MOST_CONFLICTS) {
         throw failure(
           'NodeChanged',
           `node ${name} is written to by somebody else all the time; find out who, then ask again`,

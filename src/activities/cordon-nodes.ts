@@ -2,7 +2,7 @@ import type { Baseline, Cordoned, InCluster } from '../api/activities.js'
 import { failure } from '../api/failures.js'
 import type { Batch, BatchNode } from '../core/batch.js'
 import { attemptAnnotation, MARK_KEYS } from '../core/marks.js'
-import { type AttemptMark, isMarked, type NodeChange, type NodeRecord } from '../core/model.js'
+import { type AttemptMark, isMarked, type Machine, type NodeChange, type NodeRecord } from '../core/model.js'
 import { differences } from '../core/out-of-date.js'
 import { sayBatch } from '../core/progress.js'
 import { bootedSince } from '../core/recovery.js'
@@ -26,24 +26,37 @@ export function cordonNodes(world: World) {
     attempting('cordon', (attempt) =>
       orFailure(`cordoning ${sayBatch(input.batch)}`, 'NodeChanged', async () => {
         const connections = await world.connect(input.target)
-        await mustHoldLease(world, connections, input, attempt)
-        const rollout = holderOf(world, input.rollout)
-        return Promise.all(
-          input.batch.nodes.map((node) =>
-            cordonOne(connections, attempt, node, { rollout, token: input.token }),
-          ),
-        )
+        const ours = { rollout: holderOf(world, input.rollout), token: input.token }
+        // Nothing is written before all of this is known, the Lease above all.
+        const [looks] = await Promise.all([
+          Promise.all(input.batch.nodes.map((job) => look(connections, attempt, job))),
+          mustHoldLease(world, connections, input, attempt),
+        ])
+        return Promise.all(looks.map((seen) => cordonOne(connections, attempt, seen, ours)))
       }),
     )
+}
+
+interface Look {
+  readonly job: BatchNode
+  readonly machine: Machine | null
+  readonly node: NodeRecord | null
+}
+
+async function look({ machines, cluster }: Connections, { signal }: Attempt, job: BatchNode): Promise<Look> {
+  const [machine, node] = await Promise.all([
+    machines.get(job.machineId, signal),
+    job.node === null ? null : cluster.node(job.node, signal),
+  ])
+  return { job, machine, node }
 }
 
 async function cordonOne(
   connections: Connections,
   attempt: Attempt,
-  job: BatchNode,
+  { job, machine, node: seen }: Look,
   ours: { rollout: string; token: string },
 ): Promise<Cordoned> {
-  const machine = await connections.machines.get(job.machineId, attempt.signal)
   if (machine === null)
     throw failure('NodeChanged', `machine ${job.machineName} is gone at the provider; ask again`)
   const stillToDo = machine.power !== 'running' || differences(machine, job.wants).length > 0
@@ -53,7 +66,7 @@ async function cordonOne(
       : { kind: 'upToDate', machineId: job.machineId }
   }
   let found: NodeRecord | null = null
-  await changeNode(connections.cluster, attempt, job.node, (node) => {
+  const decide = (node: NodeRecord): NodeChange | null => {
     if (isAnotherMachine(node, job)) {
       throw failure(
         'NodeChanged',
@@ -73,7 +86,8 @@ async function cordonOne(
       )
     }
     return markChange(node, job, { ...ours, run: attempt.runId })
-  })
+  }
+  await changeNode(connections.cluster, attempt, job.node, decide, seen)
   if (found === null)
     throw failure('NodeChanged', `node ${job.node} is gone from the cluster; its machine was not touched`)
   if (!stillToDo && !isMarked((found as NodeRecord).marks))

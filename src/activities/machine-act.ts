@@ -19,6 +19,8 @@ export interface MachineAct {
   ready(machine: Machine): boolean
   send(machines: Machines, signal: AbortSignal): Promise<Operation>
   readonly refusedAs: FailureType
+  /** Called with the machine as it is first seen, before anything is decided on it. */
+  found?(machine: Machine): Promise<void>
   /** Called right before the call goes out; throws when it may not. */
   before?(): Promise<void>
   /** Seconds it may take, where that is less than what is left of the activity. */
@@ -40,6 +42,7 @@ export async function ensureMachine(
   const name = batchNodeName(job.node)
   let operation = operationBefore(attempt, act)
   let sent = 0
+  let isFound = false
   let lastError = ''
   const limitMs = limitSeconds(attempt, act) * 1000
   const isLate = () => attempt.sinceScheduledMs() > limitMs
@@ -65,6 +68,8 @@ export async function ensureMachine(
     if (machine === null) {
       throw failure('MachineFailed', `${act.act} of ${name}: its machine is gone at the provider`)
     }
+    if (!isFound) await act.found?.(machine)
+    isFound = true
     if (act.done(machine)) return { done: machine }
     if (!act.ready(machine) || isLate()) return { why: [sayState(name, machine)] }
     if (sent === MOST_SENDS) {
@@ -84,7 +89,7 @@ export async function ensureMachine(
       if (portErrorKind(error) !== 'conflict') throw error
       return { why: [`${name}: the provider is busy with it`] }
     }
-    return { why: [`${act.act} of ${name} was sent`], ...(operation === null ? { atOnce: true } : {}) }
+    return { why: [`${act.act} of ${name} was sent`], atOnce: true }
   }
 }
 

@@ -25,9 +25,11 @@ export async function myNode(
   job: NodeJob,
   attempt: Attempt,
 ): Promise<NodeRecord | null> {
-  await mustHoldLease(world, connections, job, attempt)
+  const [node] = await Promise.all([
+    job.node.node === null ? null : connections.cluster.node(job.node.node, attempt.signal),
+    mustHoldLease(world, connections, job, attempt),
+  ])
   if (job.node.node === null) return null
-  const node = await connections.cluster.node(job.node.node, attempt.signal)
   if (node === null) {
     throw failure(
       'NodeChanged',

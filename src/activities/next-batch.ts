@@ -21,7 +21,6 @@ export function nextBatch(world: World) {
     attempting('next batch', (attempt) =>
       orFailure(`planning the next batch of ${spec.target.cluster}`, 'PreflightFailed', async () => {
         const connections = await world.connect(spec.target)
-        await mustHoldLease(world, connections, { target: spec.target, rollout }, attempt)
         return waitFor<NextBatch>(attempt, {
           slowestSeconds: SLOWEST_SECONDS,
           limit: {
@@ -33,7 +32,10 @@ export function nextBatch(world: World) {
               ),
           },
           look: async () => {
-            const facts = await readFacts(connections, spec.pools, attempt.signal)
+            const [facts] = await Promise.all([
+              readFacts(connections, spec.pools, attempt.signal),
+              mustHoldLease(world, connections, { target: spec.target, rollout }, attempt),
+            ])
             if (facts.problems.length > 0) {
               return { why: facts.problems.map((problem) => `${problem.where} ${problem.what}`) }
             }

@@ -38,20 +38,17 @@ export function stopMachine(world: World) {
           return { kind: 'alreadyDone' }
         let marked = false
         let accepted = false
-        let notDrained: string | null = null
         const before = async () => {
           if (marked) return
-          notDrained = await lookAgain(world, connections, input, attempt)
-          if (notDrained !== null) throw new NotDrained()
+          const node = await lookAgain(world, connections, input, attempt)
           mustHaveTime(input, attempt)
-          await markActing(world, connections, input, attempt)
+          await markActing(world, connections, input, attempt, {
+            found: node,
+            drained: input.node.how === 'roll',
+          })
           marked = true
         }
         try {
-          const machine = await connections.machines.get(input.node.machineId, attempt.signal)
-          // Nothing to stop (a recovery, or an earlier attempt's stop is on its way): the mark still comes first.
-          if (machine !== null && machine.power !== 'running')
-            await markOffMachine(world, connections, input, attempt)
           await ensureMachine(connections.machines, input, attempt, {
             act: 'stop',
             refusedAs: 'MachineFailed',
@@ -62,13 +59,16 @@ export function stopMachine(world: World) {
               accepted = true
               return operation
             },
+            // Nothing to stop (a recovery, or an earlier attempt's stop is on its way): the mark still comes first.
+            found: async (machine) => {
+              if (machine.power !== 'running') await markOffMachine(world, connections, input, attempt)
+            },
             before,
             withinSeconds: input.spec.limits.machineSeconds,
           })
         } catch (error) {
           if (error instanceof AlreadyDone) return { kind: 'alreadyDone' }
-          if (error instanceof NotDrained && notDrained !== null)
-            return { kind: 'notDrained', why: notDrained }
+          if (error instanceof NotDrained) return { kind: 'notDrained', why: error.message }
           // A refused call was no act (K1). Only the first attempt knows that no other call is under way.
           const refused = portErrorKind(error) === 'refused' && marked && !accepted
           if (refused && attempt.attempt === 1) await takeBackActing(connections, input, attempt)
@@ -87,6 +87,7 @@ async function upToDate(connections: Connections, input: StopInput, attempt: Att
   )
 }
 
+/** The node is not drained after all; the message says why. */
 class NotDrained extends Error {}
 
 /**
@@ -100,8 +101,8 @@ async function markOffMachine(
   attempt: Attempt,
 ): Promise<void> {
   try {
-    await myNode(world, connections, input, attempt)
-    await markActing(world, connections, input, attempt)
+    const node = await myNode(world, connections, input, attempt)
+    await markActing(world, connections, input, attempt, { found: node, drained: false })
   } catch (error) {
     const mayGoOn = portErrorKind(error) === 'unreachable' || (input.node.how === 'roll' && isDecision(error))
     if (!mayGoOn) throw error
@@ -109,22 +110,22 @@ async function markOffMachine(
   }
 }
 
-/** Why the node is not drained after all, or null. Throws when the stop would not be safe. */
+/** The node as it was before its pods were counted. Throws `NotDrained`, or another when the stop would not be safe. */
 async function lookAgain(
   world: World,
   connections: Connections,
   input: StopInput,
   attempt: Attempt,
-): Promise<string | null> {
+): Promise<NodeRecord | null> {
   const node = await myNode(world, connections, input, attempt)
-  if (input.node.how !== 'roll') return null
+  if (input.node.how !== 'roll') return node
   if (node !== null) {
-    if (!node.unschedulable) return `${node.name} was uncordoned after its drain`
+    mustBeCordoned(node)
     const left = await toBeGone(connections, node.name, input.spec.drain, attempt)
     const pods = [...left.evict, ...left.wait].map(({ pod }) => podName(pod))
     if (left.refused.length > 0)
       throw failure('DrainRefused', `stop of ${node.name}: ${left.refused.join('; ')}`)
-    if (pods.length > 0) return `pods came to ${node.name} after its drain: ${pods.join(', ')}`
+    if (pods.length > 0) throw new NotDrained(`pods came to ${node.name} after its drain: ${pods.join(', ')}`)
   }
   if (input.node.type !== 'worker') {
     await handOverLeadership(connections, input, attempt)
@@ -135,7 +136,11 @@ async function lookAgain(
       throw failure('PreflightFailed', `${batchNodeName(input.node)} was not stopped: ${why.join('; ')}`)
     }
   }
-  return null
+  return node
+}
+
+function mustBeCordoned(node: NodeRecord): void {
+  if (!node.unschedulable) throw new NotDrained(`${node.name} was uncordoned after its drain`)
 }
 
 /** CKS-19: counted from when the workflow asked, so that hours without a worker count too. */
@@ -148,17 +153,21 @@ function mustHaveTime(input: StopInput, attempt: Attempt): void {
   }
 }
 
-/** The acting mark, with the boot id of right now: release compares with what was there when we acted (CKS-21). */
+/**
+ * The acting mark, with the boot id of right now: release compares with what was there when we acted (CKS-21). The first
+ * try is on the very node that was found before its pods were counted: it was cordoned all the while, so none can have come.
+ */
 async function markActing(
   world: World,
   connections: Connections,
   input: StopInput,
   attempt: Attempt,
+  { found, drained }: { readonly found: NodeRecord | null; readonly drained: boolean },
 ): Promise<void> {
   const name = input.node.node
   if (name === null) return
   const rollout = holderOf(world, input.rollout)
-  await changeNode(connections.cluster, attempt, name, (node) => {
+  const decide = (node: NodeRecord) => {
     const mark = node.marks.attempt
     if (mark === null || mark.token !== input.token) {
       throw failure(
@@ -167,11 +176,13 @@ async function markActing(
       )
     }
     if (node.marks.acting?.token === input.token) return null
+    if (drained) mustBeCordoned(node)
     if (input.node.how === 'roll' && node.bootId !== input.baseline.bootId) {
       throw failure('NodeChanged', `node ${name} rebooted by itself meanwhile; it was not stopped`)
     }
     return { annotations: actingAnnotations(node, mark, { rollout, token: input.token }) }
-  })
+  }
+  await changeNode(connections.cluster, attempt, name, decide, found)
 }
 
 async function takeBackActing(connections: Connections, input: StopInput, attempt: Attempt): Promise<void> {

@@ -173,7 +173,7 @@ class Verifying {
   async giveBack(verified: NodeRecord): Promise<void> {
     const { input, connections, attempt } = this
     await this.checkRootFs(verified)
-    const node = await changeNode(connections.cluster, attempt, verified.name, (now) => {
+    const decide = (now: NodeRecord) => {
       if (now.marks.attempt !== null && now.marks.attempt.token !== input.token) {
         throw failure(
           'NodeChanged',
@@ -185,7 +185,8 @@ class Verifying {
         throw new Error(`node ${now.name} changed while it was given back`)
       }
       return isMarked(now.marks) ? clearMarksChange(now.marks, { uncordon: true }) : null
-    })
+    }
+    const node = await changeNode(connections.cluster, attempt, verified.name, decide, verified)
     if (node === null) throw failure('VerifyFailed', `node ${verified.name} vanished after it was verified`)
     await connections.cluster.nodeEvent(
       node,

@@ -3,8 +3,8 @@ import { portErrorKind } from '../ports/errors.js'
 import type { Attempt } from './attempt.js'
 
 /**
- * `atOnce`: the world has just moved; look again without a pause. `againMs`: all is well and will be looked at once more
- * after so long; no limit ends that.
+ * `atOnce`: the world has just been moved; look again without a pause, and wait for the answer as if from now on.
+ * `againMs`: all is well and will be looked at once more after so long; no limit ends that.
  */
 export type Seen<T> =
   | { readonly done: T }
@@ -13,7 +13,10 @@ export type Seen<T> =
 export interface Waiting<T> {
   /** Looks at the world: the result, or why it is not there yet. */
   look(): Promise<Seen<T>>
-  /** Starts watches that call `wake` when something changed; closed at the end. */
+  /**
+   * Starts watches that call `wake` when something changed, and once when they have begun; closed at the end. Called after
+   * the first look: most find what they look for, and a watch costs a connection.
+   */
   watch?(wake: () => void): readonly Watching[]
   /** Part of what is looked at cannot be watched (etcd, machines): look as often as without a watch. */
   readonly partlyWatched?: boolean
@@ -26,37 +29,41 @@ export interface Waiting<T> {
   readonly limit: { readonly seconds: number; fail(why: readonly string[]): Error } | null
 }
 
-/** Shortest pause between two looks where nothing can be watched, in milliseconds. */
-const QUICKEST_MS = 25
+/** Until the pauses have grown to this, in milliseconds, each is as long as the wait so far. */
+const DOUBLING_UNTIL_MS = 25
 
 /**
- * Looks, and looks again when a watch says so, or after a pause that grows with the wait (a tenth of it): an answer that
+ * Looks, and looks again when a watch says so, or after a pause that grows with the wait (a twentieth of it): an answer that
  * comes at once costs nothing, and one that takes minutes is noticed within a few per cent of them.
  */
 export async function waitFor<T>(attempt: Attempt, waiting: Waiting<T>): Promise<T> {
-  const startedAt = performance.now()
+  let beganAt = performance.now()
   let wake: () => void = () => undefined
   let changed = false
-  const watches =
-    waiting.watch?.(() => {
-      changed = true
-      wake()
-    }) ?? []
+  let watches: readonly Watching[] | null = null
   try {
     for (;;) {
       attempt.signal.throwIfAborted()
       changed = false
       const seen = waiting.limit === null ? await waiting.look() : await lookAnyway(waiting)
       if ('done' in seen) return seen.done
-      const waited = performance.now() - startedAt
       const left = waiting.limit === null ? null : waiting.limit.seconds * 1000 - attempt.sinceScheduledMs()
       const isWell = seen.againMs !== undefined
       if (waiting.limit !== null && left !== null && left < 0 && !isWell) throw waiting.limit.fail(seen.why)
-      if (seen.atOnce) continue
+      if (seen.atOnce) {
+        beganAt = performance.now()
+        continue
+      }
+      watches ??=
+        waiting.watch?.(() => {
+          changed = true
+          wake()
+        }) ?? []
       await attempt.waitsFor(seen.why)
+      const waited = performance.now() - beganAt
       const slowest = waiting.slowestSeconds * 1000
       const isWatched = watches.length > 0 && waiting.partlyWatched !== true
-      const growing = isWatched ? slowest : Math.max(QUICKEST_MS, waited / 10)
+      const growing = isWatched ? slowest : Math.max(waited / 20, Math.min(waited, DOUBLING_UNTIL_MS))
       const until = seen.againMs ?? Math.max(left ?? slowest, 0)
       if (!changed)
         await pause(Math.min(slowest, growing, until + 1), attempt.signal, (now) => {
@@ -64,7 +71,7 @@ export async function waitFor<T>(attempt: Attempt, waiting: Waiting<T>): Promise
         })
     }
   } finally {
-    for (const watch of watches) watch.close()
+    for (const watch of watches ?? []) watch.close()
   }
 }
 

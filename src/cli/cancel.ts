@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import { connected } from './connected.js'
+import { examples } from './examples.js'
 import { EXIT, type Run } from './exit-codes.js'
 import { byOption, type RolloutOptions, workflowIdOption } from './options.js'
 import { whoAmI } from './who.js'
@@ -17,6 +18,13 @@ export function addCancel(program: Command, run: Run): void {
     .option('--now', 'also undo a batch that has not acted on a machine yet')
     .addOption(byOption('who cancels, for lastError'))
     .addOption(workflowIdOption())
+    .addHelpText(
+      'after',
+      examples({
+        'noderoll cancel prod-eu': 'the batch at work is finished first',
+        'noderoll cancel prod-eu --now': 'a batch that has not acted yet is undone',
+      }),
+    )
     .action((cluster: string, _, command: Command) =>
       run(() => {
         const options = command.optsWithGlobals<CancelOptions>()

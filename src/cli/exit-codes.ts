@@ -13,6 +13,18 @@ export const EXIT = {
   interrupted: 130,
 } as const
 
+/** The end of `noderoll --help`. */
+export const EXIT_CODES_HELP = `
+Exit codes:
+  0    done
+  1    failed: the rollout stopped, or was terminated
+  2    a command line, settings or a spec that cannot be used; nothing changed
+  3    refused, or the cluster is busy; nothing changed
+  4    Temporal cannot be reached, or no worker answers
+  5    cancelled
+  6    there is no such rollout, or it has ended
+  130  interrupted while watching; the rollout goes on`
+
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT]
 
 /** Carries out what a command does and keeps its exit code. */

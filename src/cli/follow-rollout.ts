@@ -1,78 +1,89 @@
+import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { RolloutResult } from '../api/results.js'
 import { NoderollError } from '../client/noderoll-error.js'
 import type { RolloutHandle } from '../client/rollout-handle.js'
-import type { Progress } from '../core/progress.js'
 import { EXIT, type ExitCode } from './exit-codes.js'
+import { linesView } from './lines-view.js'
+import { liveView } from './live-view.js'
 import type { Output } from './output.js'
-import { progressLines } from './progress-lines.js'
 import { resultText } from './result-text.js'
+import type { WatchView } from './watch-view.js'
 
 const LOOK_MS = 1_000
 
 /**
- * Prints what changes until the rollout ends, and how it ended. Outages of Temporal or of the workers are said once and
- * waited out: the rollout itself outlives them. An interrupt ends the watching, never the rollout.
+ * Shows a rollout until it ends, and how it ended: on a terminal in place, elsewhere what changes, a line each. Outages of
+ * Temporal or of the workers are said once and waited out: the rollout itself outlives them. An interrupt ends the watching,
+ * never the rollout.
  */
 export async function followRollout(rollout: RolloutHandle, output: Output): Promise<ExitCode> {
-  const interrupted = new Promise<ExitCode>((resolve) => {
-    process.once('SIGINT', () => {
-      output.note(
-        `\nnoderoll: the rollout of ${rollout.cluster} goes on; watch it with: noderoll watch ${rollout.cluster}`,
-      )
-      resolve(EXIT.interrupted)
-    })
-  })
-  return Promise.race([follow(rollout, output), interrupted])
-}
-
-async function follow(rollout: RolloutHandle, output: Output): Promise<ExitCode> {
+  const view = output.live ? liveView(output) : linesView(output)
   const over = new AbortController()
-  const looking = look(rollout, output, over.signal)
+  const interrupt = () => over.abort()
+  // Not `once`: log-update's own listener ends the process when it finds itself alone.
+  process.on('SIGINT', interrupt)
+  const interrupted = once(over.signal, 'abort')
+  const looking = look(rollout, view, over.signal)
   try {
-    const result = await untilEnd(rollout)
-    over.abort()
-    await looking
-    output.event({ kind: 'ended', result }, resultText(result))
-    return result.outcome === 'cancelled' ? EXIT.cancelled : EXIT.done
-  } catch (error) {
-    over.abort()
-    await looking
-    // What it got to is an answer all the same; the sentence is left to whoever prints errors.
-    if (error instanceof NoderollError && error.result !== null) {
-      output.event({ kind: 'ended', result: error.result }, resultText(error.result))
+    const end = await Promise.race([untilEnd(rollout, over.signal), interrupted.then(() => null)])
+    if (end === null) {
+      // Not waited for: an answer may be ten seconds away.
+      view.close('interrupted')
+      const { cluster } = rollout
+      output.note(`noderoll: the rollout of ${cluster} goes on; watch it with\n  noderoll watch ${cluster}`)
+      return EXIT.interrupted
     }
-    throw error
+    over.abort()
+    await looking
+    view.close('ended')
+    return sayEnd(end, output)
+  } finally {
+    process.off('SIGINT', interrupt)
   }
 }
 
-async function untilEnd(rollout: RolloutHandle): Promise<RolloutResult> {
-  for (;;) {
+type End = { readonly result: RolloutResult } | { readonly error: unknown }
+
+/** Null when nobody wants to know any more. */
+async function untilEnd(rollout: RolloutHandle, over: AbortSignal): Promise<End | null> {
+  while (!over.aborted) {
     try {
-      return await rollout.result()
+      return { result: await rollout.result() }
     } catch (error) {
-      if (!isOutage(error)) throw error
+      if (!isOutage(error)) return { error }
       await sleep(LOOK_MS)
     }
   }
+  return null
+}
+
+function sayEnd(end: End, output: Output): ExitCode {
+  if ('result' in end) {
+    const { result } = end
+    output.event({ kind: 'ended', result }, resultText(result))
+    return result.outcome === 'cancelled' ? EXIT.cancelled : EXIT.done
+  }
+  const { error } = end
+  // What it got to is an answer all the same; the sentence is left to whoever prints errors.
+  if (error instanceof NoderollError && error.result !== null) {
+    output.event({ kind: 'ended', result: error.result }, resultText(error.result))
+  }
+  throw error
 }
 
 /** Says each outage once. Looks once more after the end: the last steps of a batch come and go within a second. */
-async function look(rollout: RolloutHandle, output: Output, over: AbortSignal): Promise<void> {
-  let before: Progress | null = null
+async function look(rollout: RolloutHandle, view: WatchView, over: AbortSignal): Promise<void> {
   let trouble: string | null = null
   for (;;) {
     const last = over.aborted
     try {
-      const after = await rollout.progress()
-      const lines = progressLines(before, after, new Date().toISOString())
-      if (lines.length > 0) output.event({ kind: 'progress', progress: after }, lines.join('\n'))
-      before = after
+      view.show(await rollout.progress())
       trouble = null
     } catch (error) {
       // How it ended is known without a worker; whatever else is wrong, `untilEnd` meets it too.
       const message = error instanceof Error ? error.message : String(error)
-      if (!last && isOutage(error) && trouble !== message) output.note(`noderoll: ${message}`)
+      if (!last && isOutage(error) && trouble !== message) view.note(`noderoll: ${message}`)
       trouble = message
     }
     if (last) return

@@ -1,4 +1,5 @@
-#!/usr/bin/env node
+#!/usr/bin/env -S node --
+// The two dashes: Node would take `--env-file temporal.yaml` for an option of its own, wherever it stands.
 import { EXIT } from './exit-codes.js'
 import { runCli } from './program.js'
 

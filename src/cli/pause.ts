@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import { connected } from './connected.js'
+import { examples } from './examples.js'
 import { EXIT, type Run } from './exit-codes.js'
 import type { RolloutOptions } from './options.js'
 import { workflowIdOption } from './options.js'
@@ -10,6 +11,7 @@ export function addPause(program: Command, run: Run): void {
     .description('pause before the next batch; the cluster stays held')
     .argument('<cluster>', 'name of the cluster')
     .addOption(workflowIdOption())
+    .addHelpText('after', examples({ 'noderoll pause prod-eu': 'and later: noderoll resume prod-eu' }))
     .action((cluster: string, _, command: Command) =>
       run(() => {
         const options = command.optsWithGlobals<RolloutOptions>()

@@ -1,12 +1,12 @@
 import type { Command } from 'commander'
 import type { PlanReport } from '../api/activities.js'
 import { NoderollError } from '../client/noderoll-error.js'
-import type { RolloutRequest } from '../spec/schema.js'
 import { connected, type Session } from './connected.js'
+import { examples } from './examples.js'
 import { EXIT, type Run } from './exit-codes.js'
 import { type RolloutOptions, specFileOption, workflowIdOption } from './options.js'
 import { planText } from './plan-text.js'
-import { readSpec } from './spec-file.js'
+import { readRollout } from './spec-file.js'
 
 interface PlanOptions extends RolloutOptions {
   readonly file?: string
@@ -19,6 +19,13 @@ export function addPlan(program: Command, run: Run): void {
     .argument('[cluster]', 'name of the cluster that is being rolled')
     .addOption(specFileOption().makeOptionMandatory(false))
     .addOption(workflowIdOption())
+    .addHelpText(
+      'after',
+      examples({
+        'noderoll plan --file rollout.yaml': 'what start would do',
+        'noderoll plan prod-eu': 'what the running rollout set out to do',
+      }),
+    )
     .action((cluster: string | undefined, _, command: Command) =>
       run(async () => {
         const options = command.optsWithGlobals<PlanOptions>()
@@ -40,7 +47,7 @@ async function planReader(
     throw new NoderollError('usage', 'plan takes either --file with a spec or the name of a cluster')
   }
   if (cluster === undefined) {
-    const request = (await readSpec(file ?? '')) as RolloutRequest
+    const request = await readRollout(file ?? '')
     return ({ noderoll }) => noderoll.planRollout(request)
   }
   return async ({ noderoll }) => {

@@ -1,7 +1,9 @@
 import type { PoolCounts } from '../core/batch.js'
 import type { Progress } from '../core/progress.js'
 import { paint } from './paint.js'
+import { paragraphs } from './paragraphs.js'
 import { table } from './table.js'
+import { terminalWidth } from './terminal.js'
 
 /** Progress for a terminal: the headline, the nodes of the batch, the pools, and what a person should know. */
 export function progressText(progress: Progress): string {
@@ -12,15 +14,19 @@ export function progressText(progress: Progress): string {
     shortTime(node.since),
     node.waitsFor.join('; '),
   ])
-  return [
-    `${paint('bold', progress.cluster)}: ${headline(progress)}`,
-    ...progress.waitsFor.map((why) => paint('yellow', `waits for: ${why}`)),
-    ...table([['NODE', 'POOL', 'STEP', 'SINCE', 'WAITS FOR'], ...nodes]),
-    ...poolLines(progress.pools),
-    ...progress.skipped.map((skip) => paint('yellow', `skipped ${skip.name}: ${skip.why}`)),
-    ...progress.notes.map((note) => `note: ${note}`),
-    ...(progress.lastError === null ? [] : [paint('red', `last error: ${progress.lastError}`)]),
-  ].join('\n')
+  return paragraphs(
+    [
+      `${paint('bold', progress.cluster)}: ${headline(progress)}`,
+      ...progress.waitsFor.map((why) => paint('yellow', `waits for: ${why}`)),
+    ],
+    table([['NODE', 'POOL', 'STEP', 'SINCE', 'WAITS FOR'], ...nodes], terminalWidth()),
+    poolLines(progress.pools),
+    [
+      ...progress.skipped.map((skip) => paint('yellow', `skipped ${skip.name}: ${skip.why}`)),
+      ...progress.notes.map((note) => `note: ${note}`),
+      ...(progress.lastError === null ? [] : [paint('red', `last error: ${progress.lastError}`)]),
+    ],
+  ).join('\n')
 }
 
 /** `rolling, batch 2 (worker), 3 done, 5 out of date, cancel requested, until about 12:30:00Z` */
@@ -29,7 +35,7 @@ export function headline(progress: Progress): string {
   const left = pools.reduce((sum, pool) => sum + pool.outOfDate, 0)
   return [
     phase,
-    ...(paused && phase !== 'paused' ? ['to pause after this batch'] : []),
+    ...(paused && phase !== 'paused' && phase !== 'ended' ? ['to pause after this batch'] : []),
     ...(batch === null
       ? []
       : [`batch ${batch.number} (${batch.recovery ? 'recovery in ' : ''}${batch.pool})`]),

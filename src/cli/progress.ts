@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import { connected } from './connected.js'
+import { examples } from './examples.js'
 import { EXIT, type Run } from './exit-codes.js'
 import { type RolloutOptions, workflowIdOption } from './options.js'
 import { progressText } from './progress-text.js'
@@ -10,6 +11,10 @@ export function addProgress(program: Command, run: Run): void {
     .description('where a rollout stands: batch, step of each node, what blocks')
     .argument('<cluster>', 'name of the cluster')
     .addOption(workflowIdOption())
+    .addHelpText(
+      'after',
+      examples({ 'noderoll progress prod-eu': '', 'noderoll progress prod-eu -o json | jq .nodes': '' }),
+    )
     .action((cluster: string, _, command: Command) =>
       run(() => {
         const options = command.optsWithGlobals<RolloutOptions>()

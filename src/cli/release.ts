@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import { connected } from './connected.js'
+import { examples } from './examples.js'
 import { EXIT, type Run } from './exit-codes.js'
 import { type GlobalOptions, specFileOption } from './options.js'
 import { releaseText } from './release-text.js'
@@ -16,6 +17,13 @@ export function addRelease(program: Command, run: Run): void {
     .description('put right what a terminated rollout has left behind')
     .addOption(specFileOption())
     .option('--take-over <holder>', 'the holder as printed, by which you vouch that it is gone for good')
+    .addHelpText(
+      'after',
+      examples({
+        'noderoll release --file rollout.yaml': '',
+        "noderoll release -f rollout.yaml --take-over 'SERVER/NAMESPACE/ID/RUN'": '',
+      }),
+    )
     .action((_, command: Command) =>
       run(async () => {
         const { takeOver, ...options } = command.optsWithGlobals<ReleaseOptions>()

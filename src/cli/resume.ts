@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import { connected } from './connected.js'
+import { examples } from './examples.js'
 import { EXIT, type Run } from './exit-codes.js'
 import type { RolloutOptions } from './options.js'
 import { workflowIdOption } from './options.js'
@@ -10,6 +11,7 @@ export function addResume(program: Command, run: Run): void {
     .description('go on after a pause')
     .argument('<cluster>', 'name of the cluster')
     .addOption(workflowIdOption())
+    .addHelpText('after', examples({ 'noderoll resume prod-eu': '' }))
     .action((cluster: string, _, command: Command) =>
       run(() => {
         const options = command.optsWithGlobals<RolloutOptions>()

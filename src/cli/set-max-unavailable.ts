@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import { connected } from './connected.js'
+import { examples } from './examples.js'
 import { EXIT, type Run } from './exit-codes.js'
 import { type RolloutOptions, workflowIdOption } from './options.js'
 
@@ -15,6 +16,13 @@ export function addSetMaxUnavailable(program: Command, run: Run): void {
     .argument('<count>', 'an integer of at least 1, or a percentage such as 25%', parseCount)
     .option('--pool <name>', 'of one worker pool; default: all of them')
     .addOption(workflowIdOption())
+    .addHelpText(
+      'after',
+      examples({
+        'noderoll set-max-unavailable prod-eu 25%': '',
+        'noderoll set-max-unavailable prod-eu 2 --pool worker': '',
+      }),
+    )
     .action((cluster: string, maxUnavailable: number | string, _, command: Command) =>
       run(() => {
         const options = command.optsWithGlobals<SetOptions>()

@@ -1,11 +1,22 @@
 import type { Command } from 'commander'
-import type { RolloutRequest } from '../spec/schema.js'
 import { connected } from './connected.js'
+import { examples } from './examples.js'
 import { EXIT, type Run } from './exit-codes.js'
 import { followRollout } from './follow-rollout.js'
 import { byOption, type RolloutOptions, specFileOption, workflowIdOption } from './options.js'
-import { readSpec } from './spec-file.js'
+import { readRollout } from './spec-file.js'
 import { whoAmI } from './who.js'
+
+const SPEC = `
+A spec is YAML or JSON (docs/cli.md, noderoll schema):
+
+  cluster: prod-eu
+  kubernetes: { context: prod-eu }
+  machines: { provider: azure-vm, subscriptionId: ..., resourceGroup: prod-eu }
+  pools:
+    worker: { offering: Standard_D8s_v5, maxUnavailable: 10% }
+  rollout: true
+`
 
 interface StartOptions extends RolloutOptions {
   readonly file: string
@@ -21,12 +32,19 @@ export function addStart(program: Command, run: Run): void {
     .option('-w, --watch', 'print what changes until it ends; the exit code says how it ended')
     .addOption(byOption('who starts it, for the record'))
     .addOption(workflowIdOption())
+    .addHelpText(
+      'after',
+      SPEC +
+        examples({
+          'noderoll start --file rollout.yaml --watch': '',
+          'noderoll start -f rollout.yaml -o json': 'for a script: the ids of the run',
+        }),
+    )
     .action((_, command: Command) => run(() => start(command.optsWithGlobals<StartOptions>())))
 }
 
 async function start(options: StartOptions) {
-  // Checked by the client, which names every mistake.
-  const request = (await readSpec(options.file)) as RolloutRequest
+  const request = await readRollout(options.file)
   return connected(options, async ({ noderoll, settings, output }) => {
     const by = options.by ?? whoAmI()
     const rollout = await noderoll.startRollout(request, {

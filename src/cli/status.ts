@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import { connected } from './connected.js'
+import { examples } from './examples.js'
 import { EXIT, type Run } from './exit-codes.js'
 import { type GlobalOptions, specFileOption } from './options.js'
 import { readTarget } from './spec-file.js'
@@ -16,6 +17,13 @@ export function addStatus(program: Command, run: Run): void {
     .description('a cluster as it is: state, settings, what is out of date, who holds it')
     .addOption(specFileOption())
     .option('--page <number>', 'names come by the hundred', parsePage, 0)
+    .addHelpText(
+      'after',
+      examples({
+        'noderoll status --file rollout.yaml': '',
+        'noderoll status -f rollout.yaml -o json | jq .state': '',
+      }),
+    )
     .action((_, command: Command) =>
       run(async () => {
         const options = command.optsWithGlobals<StatusOptions>()

@@ -5,7 +5,10 @@ import { z } from 'zod'
 export function duration(leastSeconds: number) {
   return z
     .union([z.number(), z.string()], `expected a duration such as 90s, 15m or 6h`)
-    .describe('a duration such as 90s, 15m or 6h, or a number of seconds')
+    .meta({
+      title: 'duration',
+      description: 'a duration such as 90s, 15m or 6h, or a number of seconds',
+    })
     .transform((value, context) => {
       const milliseconds =
         typeof value === 'number'
@@ -29,7 +32,10 @@ export function duration(leastSeconds: number) {
 /** Workers at once: an integer of at least 1, or a percentage of the pool's machines (rounded down). */
 export const maxUnavailable = z
   .union([z.number(), z.string()], 'expected an integer such as 2, or a percentage such as "25%"')
-  .describe('an integer of at least 1, or a percentage of the pool’s machines such as 25%, rounded down')
+  .meta({
+    title: 'integer or percentage',
+    description: 'an integer of at least 1, or a percentage of the pool’s machines such as 25%, rounded down',
+  })
   .transform((value, context) => {
     const percent = typeof value === 'string' ? /^(\d{1,3})%$/.exec(value)?.[1] : undefined
     if (percent !== undefined && Number(percent) >= 1 && Number(percent) <= 100)
@@ -44,12 +50,19 @@ export const maxUnavailable = z
 
 /** Plain, non-secret options of a provider; the provider checks them. */
 export const providerOptions = z
-  .object({ provider: z.string().min(1, 'name a provider') })
+  .object({
+    provider: z
+      .string()
+      .min(1, 'name a provider')
+      .describe('name of the provider; its options stand beside it'),
+  })
   .catchall(
-    z.union(
-      [z.string(), z.number(), z.boolean(), z.array(z.string())],
-      'expected text, a number, true, false or a list of texts',
-    ),
+    z
+      .union(
+        [z.string(), z.number(), z.boolean(), z.array(z.string())],
+        'expected text, a number, true, false or a list of texts',
+      )
+      .describe('an option of that provider, never a secret; each provider has a table below'),
   )
 
 export const clusterName = z
@@ -61,12 +74,12 @@ export const clusterName = z
 
 export const kubernetes = z
   .strictObject({
-    context: z.string().min(1).optional().describe('context of the kubeconfig'),
+    context: z.string().min(1).optional().describe('context of the kubeconfig. Without it: its current one'),
     kubeconfig: z
       .string()
       .min(1)
       .optional()
-      .describe('path of a kubeconfig on the worker; default: KUBECONFIG or ~/.kube/config there'),
+      .describe('path of a kubeconfig on the worker. Without it: KUBECONFIG or ~/.kube/config there'),
     inCluster: z.literal(true).optional().describe('use the service account of the worker’s pod'),
     endpoints: z
       .array(z.url({ protocol: /^https$/, error: 'expected an https:// address' }))

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import {
   type Checked,
+  type ConnectionOptions,
   type ConnectionSettings,
   connectionSettings,
   type Sources,
@@ -23,21 +24,32 @@ export interface WorkerConfig {
   readonly workflowBundle: string | null
   /** Where in Kubernetes this process runs, by the downward API; null: not said. */
   readonly place: PodPlace | null
+  /** Steps a second that all workers of the task queue begin together (ADR 14); null: as many as they can. */
+  readonly activitiesPerSecond: number | null
   /** Every setting and its origin, without secrets. */
   readonly described: ConnectionSettings['described']
 }
 
-/** How Temporal is reached, as for every command, and the worker's own variables. Names all mistakes at once. */
-export function workerConfig(sources: Sources): Checked<WorkerConfig> {
+/** Below this the waiting for its turn would use up the time that a step is given. */
+const FEWEST_ACTIVITIES_PER_SECOND = 1
+
+export interface WorkerSources extends Sources {
+  readonly options: ConnectionOptions & { readonly activitiesPerSecond?: string }
+}
+
+/** How Temporal is reached, as for every command, and what is the worker's own. Names all mistakes at once. */
+export function workerConfig(sources: WorkerSources): Checked<WorkerConfig> {
   const connection = connectionSettings(sources)
   const problems: Problem[] = connection.ok ? [] : [...connection.problems]
   const { env } = sources
+  const pace = paceOf(sources)
   const own = {
     logLevel: logLevelOf(env, problems),
     healthPort: portOf(env, problems),
     metricsAddress: metricsAddressOf(env, problems),
     workflowBundle: bundleOf(env, problems),
     place: placeOf(env, problems),
+    activitiesPerSecond: activitiesOf(pace, problems),
   }
   if (!connection.ok || problems.length > 0) return { ok: false, problems }
   const described = [
@@ -47,6 +59,11 @@ export function workerConfig(sources: Sources): Checked<WorkerConfig> {
     said('metrics address', own.metricsAddress ?? 'off', 'NODEROLL_METRICS_ADDRESS', env),
     said('node', own.place?.node ?? 'not said', 'NODEROLL_NODE_NAME', env),
     said('workflow bundle', own.workflowBundle ?? 'made at start', 'NODEROLL_WORKFLOW_BUNDLE', env),
+    {
+      name: 'activities per second',
+      value: own.activitiesPerSecond === null ? 'unlimited' : String(own.activitiesPerSecond),
+      from: pace?.from ?? 'default',
+    },
   ]
   return { ok: true, value: { connection: connection.value, ...own, described } }
 }
@@ -117,6 +134,25 @@ function placeOf(env: Variables, problems: Problem[]): PodPlace | null {
       })
     }
   }
+  return null
+}
+
+function paceOf({ options, env }: WorkerSources): Setting<string> | null {
+  const typed = options.activitiesPerSecond
+  if (typed !== undefined) return { value: typed, from: 'command line' }
+  const given = env.NODEROLL_ACTIVITIES_PER_SECOND
+  return given ? { value: given, from: 'NODEROLL_ACTIVITIES_PER_SECOND' } : null
+}
+
+function activitiesOf(pace: Setting<string> | null, problems: Problem[]): number | null {
+  if (pace === null) return null
+  const { value, from } = pace
+  if (/^\d+(\.\d+)?$/.test(value) && Number(value) >= FEWEST_ACTIVITIES_PER_SECOND) return Number(value)
+  problems.push({
+    where: from === 'command line' ? '--activities-per-second' : from,
+    what: `${value} is no pace that steps can be worked on at`,
+    fix: `write a number, ${FEWEST_ACTIVITIES_PER_SECOND} or more`,
+  })
   return null
 }
 

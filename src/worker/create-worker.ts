@@ -18,6 +18,8 @@ export interface WorkerSettings {
   /** A bundle made before; else the workflows are bundled now (seconds). */
   readonly workflowBundle?: NonNullable<WorkerOptions['workflowBundle']>
   readonly shutdownGraceSeconds?: number
+  /** Of all workers of the task queue together; the server keeps to what the last one that asked for work has said. */
+  readonly activitiesPerSecond?: number | null
   readonly identity?: string
   /** `host:port` of the Temporal server, as the connection was made with. */
   readonly address: string
@@ -28,7 +30,7 @@ export interface WorkerSettings {
 
 /** A worker over the worlds this process can reach. Throws when the Temporal server does not answer. */
 export async function createWorker(settings: WorkerSettings): Promise<Worker> {
-  const { connection, namespace, taskQueue } = settings
+  const { connection, namespace, taskQueue, activitiesPerSecond = null } = settings
   const names = Object.values(SEARCH_ATTRIBUTES).map((key) => key.name)
   const { address } = settings
   const executions = await temporalExecutions(connection, { namespace, taskQueue, address }, names)
@@ -44,6 +46,7 @@ export async function createWorker(settings: WorkerSettings): Promise<Worker> {
     shutdownGraceTime: `${graceSeconds} seconds`,
     // A stop that hangs must not keep the process for ever: activities are safe to repeat elsewhere.
     shutdownForceTime: `${graceSeconds + SHUTDOWN_FORCE_SECONDS} seconds`,
+    ...(activitiesPerSecond === null ? {} : { maxTaskQueueActivitiesPerSecond: activitiesPerSecond }),
     maxHeartbeatThrottleInterval: '5 seconds',
     defaultHeartbeatThrottleInterval: '2 seconds',
   })

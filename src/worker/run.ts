@@ -46,7 +46,7 @@ interface Polling {
 }
 
 async function work(config: WorkerConfig, runtime: Runtime, polling: Polling): Promise<void> {
-  const { connection: settings, workflowBundle } = config
+  const { connection: settings, workflowBundle, activitiesPerSecond } = config
   const connection = await connect(settings)
   polling.connection = connection
   await checkNamespace(connection, settings)
@@ -56,6 +56,7 @@ async function work(config: WorkerConfig, runtime: Runtime, polling: Polling): P
     taskQueue: settings.taskQueue.value,
     address: settings.address.value,
     place: config.place,
+    activitiesPerSecond,
     ...(workflowBundle === null ? {} : { workflowBundle: { codePath: workflowBundle } }),
   }).catch((error: unknown) => {
     throw unreachable(error) ?? error

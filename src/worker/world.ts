@@ -15,6 +15,7 @@ import {
   etcdMetricsControlPlane,
 } from '../providers/etcd/control-planes.js'
 import { etcdApiServerOptions, etcdMetricsOptions, etcdOptions } from '../providers/etcd/schema.js'
+import { KubernetesApi } from '../providers/kubernetes/api.js'
 import { kubernetesCluster } from '../providers/kubernetes/cluster.js'
 import { kubernetesRecords } from '../providers/kubernetes/records.js'
 import { SimulatedControlPlane } from '../providers/simulated/control-plane.js'
@@ -28,7 +29,7 @@ interface Provider<T> {
 }
 
 /** Adding a provider is one folder in src/providers and one line here. */
-const MACHINES: Readonly<Record<string, Provider<Machines>>> = {
+export const MACHINES: Readonly<Record<string, Provider<Machines>>> = {
   'azure-vm': {
     options: azureVmOptions,
     make: ({ options }) => new AzureVmMachines(azureVmOptions.parse(options), azureEnvironment(process.env)),
@@ -39,7 +40,7 @@ const MACHINES: Readonly<Record<string, Provider<Machines>>> = {
   },
 }
 
-const CONTROL_PLANES: Readonly<Record<string, Provider<ControlPlane>>> = {
+export const CONTROL_PLANES: Readonly<Record<string, Provider<ControlPlane>>> = {
   etcd: {
     options: etcdOptions,
     make: ({ options }) => etcdControlPlane(etcdOptions.parse(options)),
@@ -77,9 +78,10 @@ export function createWorld(executions: Executions): World {
 }
 
 function connect(target: Target): Connections {
+  const api = new KubernetesApi(target.kubernetes)
   return {
-    cluster: kubernetesCluster(target.kubernetes),
-    records: kubernetesRecords(target.kubernetes),
+    cluster: kubernetesCluster(target.kubernetes, api),
+    records: kubernetesRecords(target.kubernetes, api),
     machines: made(target.machines, MACHINES),
     controlPlane: target.etcd === null ? null : made(target.etcd, CONTROL_PLANES),
   }

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { waitUntil } from '../support/wait.js'
+import { Screen, type Size } from './screen.js'
 
 const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
 // By its address: the command runs in a folder from which tsx cannot be found.
@@ -21,6 +22,7 @@ export class CommandBed {
   readonly folder: string
   readonly #env: Readonly<Record<string, string>>
   readonly #running = new Set<CommandProcess>()
+  readonly #screens: Screen[] = []
 
   private constructor(folder: string, env: Readonly<Record<string, string>>) {
     this.folder = folder
@@ -33,6 +35,7 @@ export class CommandBed {
 
   async close(): Promise<void> {
     await Promise.all([...this.#running].map((one) => one.kill()))
+    await Promise.all(this.#screens.map((one) => one.close()))
     await rm(this.folder, { recursive: true, force: true })
   }
 
@@ -55,6 +58,17 @@ export class CommandBed {
     return command.ended
   }
 
+  /** `noderoll …` in a terminal. */
+  screen(args: readonly string[], env: Readonly<Record<string, string>> = {}, size?: Size): Screen {
+    const screen = new Screen(process.execPath, ['--import', TSX, MAIN, ...args], {
+      folder: this.folder,
+      env: this.#environment(env),
+      ...(size === undefined ? {} : { size }),
+    })
+    this.#screens.push(screen)
+    return screen
+  }
+
   /** Runs another program to its end, in the same folder and with as few settings. */
   async runProgram(program: string, args: readonly string[]): Promise<Ended> {
     const command = this.#spawn(program, args, {})
@@ -63,15 +77,16 @@ export class CommandBed {
   }
 
   #spawn(program: string, args: readonly string[], env: Readonly<Record<string, string>>): CommandProcess {
-    const { PATH = '' } = process.env
-    const child = spawn(program, args, {
-      cwd: this.folder,
-      env: { PATH, HOME: this.folder, USER: 'tester', ...this.#env, ...env },
-    })
+    const child = spawn(program, args, { cwd: this.folder, env: this.#environment(env) })
     const command = new CommandProcess(child)
     this.#running.add(command)
     void command.ended.then(() => this.#running.delete(command))
     return command
+  }
+
+  #environment(env: Readonly<Record<string, string>>): Record<string, string> {
+    const { PATH = '' } = process.env
+    return { PATH, HOME: this.folder, USER: 'tester', ...this.#env, ...env }
   }
 }
 

@@ -66,6 +66,21 @@ batchTimeout: 1 fortnight
     await connection.close()
   })
 
+  it('names them while Temporal is away', async () => {
+    const wrong = await bed.file('two-mistakes.yaml', 'cluster: prod\nkubernetes: {}\nmachines: {}\n')
+    const away = { TEMPORAL_ADDRESS: `127.0.0.1:${await freePort()}` }
+
+    for (const command of ['start', 'plan', 'status', 'release']) {
+      const { code, stderr } = await bed.run([command, '--file', wrong], away)
+      expect({ code, stderr }).toEqual({
+        code: 2,
+        stderr: expect.stringMatching(
+          /^noderoll: the spec has 2 mistakes, nothing was sent:\n {2}kubernetes/,
+        ),
+      })
+    }
+  })
+
   it('Temporal cannot be reached', async () => {
     const nowhere = `127.0.0.1:${await freePort()}`
 
@@ -82,7 +97,13 @@ batchTimeout: 1 fortnight
     ['a namespace that is not there', ['progress', 'prod', '--namespace', 'nope'], 4, /no namespace nope/],
     ['a rollout that is not there', ['watch', 'nope'], 6, /there is no rollout of nope/],
     ['nobody on the task queue', ['plan', '-f', 'spec.json', '--task-queue', 'nobody'], 4, /noderoll worker/],
-    ['a file that is not there', ['start', '-f', 'nope.yaml'], 2, /nope\.yaml cannot be read/],
+    [
+      'a file that is not there',
+      ['start', '-f', 'nope.yaml'],
+      2,
+      /nope\.yaml cannot be read: there is no such file; correct the path/,
+    ],
+    ['a folder', ['start', '-f', '.'], 2, /\. cannot be read: it is a folder; correct the path/],
     ['a file that is no JSON', ['start', '-f', 'broken.json'], 2, /broken\.json is no JSON/],
     ['a file that is no YAML', ['start', '-f', 'broken.yaml'], 2, /broken\.yaml is no YAML or JSON/],
     ['a spec that is empty', ['start', '-f', 'empty.yaml'], 2, /expected object/],
@@ -92,7 +113,14 @@ batchTimeout: 1 fortnight
       2,
       /temporal\.yaml: does not exist/,
     ],
-    ['no spec', ['start'], 2, /required option '-f, --file <path>'/],
+    ['no spec', ['start'], 2, /required option '-f, --file <path>'.*; see: noderoll start --help/],
+    ['a command that is none', ['strat'], 2, /unknown command 'strat'; did you mean start\?/],
+    [
+      'an option that is none',
+      ['watch', 'x', '--outptu', 'json'],
+      2,
+      /unknown option '--outptu'; did you mean --output\?/,
+    ],
     ['neither spec nor cluster', ['plan'], 2, /either --file with a spec or the name of a cluster/],
     ['a format that is none', ['progress', 'prod', '-o', 'xml'], 2, /Allowed choices are text, json, yaml/],
     ['no number', ['set-max-unavailable', 'prod', 'many'], 2, /an integer of at least 1, or a percentage/],

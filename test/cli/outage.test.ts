@@ -24,9 +24,14 @@ describe('noderoll watch, while Temporal is away', () => {
     const file = await bed.file('spec.json', stubSpec('prod'))
     const watching = bed.start(['start', '--file', file, '--watch'])
     await watching.said('w-1 drain')
+    const screen = bed.screen(['watch', 'prod'])
+    await screen.shows(/w-1 +drain/)
 
     await temporal.process?.kill()
     await watching.said('Temporal does not answer', 'stderr')
+    await screen.shows('Temporal does not answer')
+    // Above what is drawn, which is there once as before.
+    expect(screen.everything().filter((line) => /^NODE/.test(line))).toHaveLength(1)
     await temporal.process?.restart()
     worker.openGate()
 
@@ -34,6 +39,9 @@ describe('noderoll watch, while Temporal is away', () => {
     expect(code).toBe(0)
     expect(stderr.match(/does not answer/g)).toHaveLength(1)
     expect(stdout).toContain('prod: done, 2 nodes rolled')
+    expect(await screen.ended).toBe(0)
+    await screen.shows('prod: done, 2 nodes rolled')
+    expect(screen.everything().filter((line) => /^NODE/.test(line))).toHaveLength(0)
     // A task that was lost with the server is handed out again only after its own time limit.
   }, 120_000)
 })

@@ -90,12 +90,20 @@ describe('progress as text', () => {
 
     expect(text.split('\n')).toEqual([
       'prod: rolling, batch 1 (worker), 0 done, 3 out of date',
+      '',
       'NODE                     POOL    STEP   SINCE      WAITS FOR',
       'w-1                      worker  drain  11:59:30Z',
       'worker-with-a-long-name  worker  drain  11:59:30Z  this; that',
+      '',
       'POOL    TYPE    MACHINES  OUT OF DATE  UNAVAILABLE',
       'worker  worker  3         3            0',
     ])
+  })
+
+  it('says of an ended rollout neither that it will pause nor when it ends', () => {
+    const ended = progress({ phase: 'ended', paused: true, expectedEnd: '2026-11-30T12:30:00.000Z' })
+
+    expect(headline(ended)).toBe('ended, batch 1 (worker), 0 done, 3 out of date')
   })
 
   it('says when it should be over, and that it will pause', () => {

@@ -11,6 +11,7 @@ import {
   nodeWrites,
   patchNode,
 } from '../support/batch-nodes.js'
+import { bindTo, evictions, podsOf, runWorkload } from '../support/batch-pods.js'
 import { pass } from '../support/proxy.js'
 import { marksOf, RolloutBed } from '../support/rollout-bed.js'
 
@@ -177,5 +178,33 @@ describe('the marks on a node', () => {
     expect(isCordoned(node)).toBe(true)
     expect(node.metadata.labels).toMatchObject({ repair: 'yes' })
     expect(marksOf(node)).toEqual([])
+  })
+
+  it('CKS-15, B03 does not stop a node that is uncordoned right before its acting mark, and drains it again', async () => {
+    await bed.startCluster({ workers: 1 })
+    await runWorkload(bed.kube.api, 'Deployment', 'newcomer', { on: { nowhere: 'yes' }, untilReady: false })
+    const [newcomer] = await podsOf(bed.kube.api, 'newcomer')
+    const { proxy, kubernetes } = await behindProxy(bed)
+    // noderoll has seen the node cordoned and empty, and is about to write that it will be stopped.
+    let isUncordoned = false
+    proxy.on({ method: 'PATCH', path: '/api/v1/nodes/w-1' }, async ({ body }) => {
+      if (isUncordoned || !body.includes(MARK_KEYS.acting)) return undefined
+      isUncordoned = true
+      await patchNode(bed, 'w-1', { spec: { unschedulable: false } })
+      await bindTo(bed.kube.api, newcomer, 'w-1')
+      return pass()
+    })
+    const position = await bed.kube.audit.mark()
+    await bed.startWorker()
+
+    const end = await bed.roll({ ...TO_LARGE, kubernetes })
+
+    expect(isUncordoned).toBe(true)
+    expect(end.kind).toBe('completed')
+    const evicted = (await evictions(bed.kube, position)).filter(({ code }) => code === 201)
+    expect(evicted.map(({ name }) => name)).toEqual([newcomer?.metadata.name])
+    const [stop, ...more] = bed.cluster.cloud.log.acts().filter(({ call }) => call === 'stop')
+    expect(more).toEqual([])
+    expect(stop?.at).toBeGreaterThanOrEqual(evicted[0]?.time ?? Number.POSITIVE_INFINITY)
   })
 })

@@ -51,6 +51,11 @@ describe('the JSON Schema of a spec', () => {
     expect(SCHEMA.properties?.startStopped?.default).toBe(true)
   })
 
+  it('CKS-01 has the default of a duration, in seconds', () => {
+    expect(SCHEMA.properties?.batchTimeout?.default).toBe(1800)
+    expect(SCHEMA.properties?.verify?.properties?.settle?.default).toBe(5)
+  })
+
   it.each<[string, unknown]>([
     ['with many fields', GOOD],
     ['with few', { cluster: 'c', kubernetes: { inCluster: true }, machines: { provider: 'simulated' } }],

@@ -4,13 +4,14 @@ import type { AddressInfo } from 'node:net'
 import type { TestProject } from 'vitest/node'
 import { ensureControlPlane } from '../../scripts/control-plane.mjs'
 import { type ControlPlane, startControlPlane } from './control-plane.js'
+import { onlyEmbedded } from './embedded-control-plane.js'
 import type { ManagedProcess } from './processes.js'
 import { SLOTS, type SlotAccess } from './slots.js'
 import { startTemporal, type TemporalAccess, type TemporalServer } from './temporal.js'
 
 /**
  * Vitest's global setup: holds the real parts, which start when the first test file asks for them, so that a run
- * without such a file starts nothing. `NODEROLL_TEST_PARTS=none` gives none.
+ * without such a file starts nothing. `NODEROLL_TEST_PARTS=none` gives none, `NODEROLL_KUBERNETES=embedded` builds none.
  */
 export default async function setup(project: TestProject): Promise<(() => Promise<void>) | undefined> {
   if (process.env.NODEROLL_TEST_PARTS === 'none') {
@@ -18,7 +19,7 @@ export default async function setup(project: TestProject): Promise<(() => Promis
     return undefined
   }
   // Minutes, the first time: too long for the time limit of a hook.
-  await ensureControlPlane()
+  if (!onlyEmbedded) await ensureControlPlane()
   const parts = new Parts()
   const secret = randomUUID()
   const server = createServer((incoming, outgoing) => {

@@ -1,7 +1,7 @@
 import { inject } from 'vitest'
 import { cleanCluster } from './clean.js'
 import { ControlPlaneClient } from './control-plane.js'
-import { type ControlPlanePart, embeddedControlPlane } from './embedded-control-plane.js'
+import { type ControlPlanePart, embeddedControlPlane, onlyEmbedded } from './embedded-control-plane.js'
 import { SLOTS, type SlotAccess } from './slots.js'
 import type { TemporalAccess } from './temporal.js'
 
@@ -73,7 +73,7 @@ export class RealControlPlane extends ControlPlaneClient {
  * bodies of it). `NODEROLL_KUBERNETES=embedded` puts the embedded Kubernetes in its place.
  */
 export async function realControlPlane(): Promise<RealControlPlane> {
-  if (process.env.NODEROLL_KUBERNETES === 'embedded') return await embeddedControlPlane()
+  if (onlyEmbedded) return await embeddedControlPlane()
   const path = `control-plane/${slot()}`
   const controlPlane = new RealControlPlane(await ask<SlotAccess>(path), (action) => ask(`${path}/${action}`))
   await cleanCluster(controlPlane)

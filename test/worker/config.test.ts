@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { workerConfig } from '../../src/worker/config.js'
+import { type WorkerSources, workerConfig } from '../../src/worker/config.js'
 
 const FOLDER = '/nonexistent'
 
-function config(env: Record<string, string>) {
-  return workerConfig({ options: {}, env, folder: FOLDER })
+function config(env: Record<string, string>, options: WorkerSources['options'] = {}) {
+  return workerConfig({ options, env, folder: FOLDER })
 }
 
 describe('the settings of a worker', () => {
@@ -17,6 +17,7 @@ describe('the settings of a worker', () => {
         healthPort: null,
         metricsAddress: null,
         workflowBundle: null,
+        activitiesPerSecond: null,
       },
     })
   })
@@ -35,6 +36,28 @@ describe('the settings of a worker', () => {
     })
   })
 
+  it('takes the pace of the task queue from the command line before the variable', () => {
+    const env = { NODEROLL_ACTIVITIES_PER_SECOND: '20' }
+
+    expect(config(env)).toMatchObject({ ok: true, value: { activitiesPerSecond: 20 } })
+    expect(config(env, { activitiesPerSecond: '2.5' })).toMatchObject({
+      ok: true,
+      value: {
+        activitiesPerSecond: 2.5,
+        described: expect.arrayContaining([
+          { name: 'activities per second', value: '2.5', from: 'command line' },
+        ]),
+      },
+    })
+  })
+
+  it.each(['0', '0.5', '-1', 'many', '1e3', ''])('does not work at %j activities a second', (given) => {
+    expect(config({}, { activitiesPerSecond: given })).toMatchObject({
+      ok: false,
+      problems: [{ where: '--activities-per-second', fix: 'write a number, 1 or more' }],
+    })
+  })
+
   it('names every mistake at once, those of the connection too', () => {
     const checked = config({
       TEMPORAL_TLS: 'TRUE',
@@ -42,6 +65,7 @@ describe('the settings of a worker', () => {
       NODEROLL_HEALTH_PORT: '99999',
       NODEROLL_METRICS_ADDRESS: 'localhost:9464',
       NODEROLL_WORKFLOW_BUNDLE: '/nonexistent/workflows.js',
+      NODEROLL_ACTIVITIES_PER_SECOND: '0',
     })
 
     expect(checked.ok ? [] : checked.problems.map((problem) => problem.where)).toEqual([
@@ -50,6 +74,7 @@ describe('the settings of a worker', () => {
       'NODEROLL_HEALTH_PORT',
       'NODEROLL_METRICS_ADDRESS',
       'NODEROLL_WORKFLOW_BUNDLE',
+      'NODEROLL_ACTIVITIES_PER_SECOND',
     ])
   })
 })

@@ -77,6 +77,7 @@ describe('noderoll worker, the process', () => {
       expect.stringMatching(/^health port: \d+ \(NODEROLL_HEALTH_PORT\)$/),
       `metrics address: ${metrics} (NODEROLL_METRICS_ADDRESS)`,
       `workflow bundle: ${bundle} (NODEROLL_WORKFLOW_BUNDLE)`,
+      'activities per second: unlimited (default)',
     ])
     expect(entries(worker)).toContainEqual(expect.objectContaining({ message: 'Working', timeZone: 'UTC' }))
     expect(entries(worker).at(-1)).toMatchObject({ message: 'Stopped' })
@@ -86,6 +87,8 @@ describe('noderoll worker, the process', () => {
     const { worker, health } = await startWorker('outage')
     try {
       temporal.process?.pause()
+      // A signal takes a moment to reach every thread.
+      await waitUntil(async () => (await health('/readyz')).status !== 200, { for: 'the server to hang' })
       expect(await health('/readyz')).toEqual({
         status: 503,
         text: expect.stringContaining('Temporal does not answer'),

@@ -2,7 +2,7 @@ import { z } from 'zod'
 
 /** What a spec says about Azure: references only. Endpoint, CA and identity are the worker's (`environment.ts`). */
 export const azureVmOptions = z.strictObject({
-  subscriptionId: z.guid('expected the id of a subscription'),
+  subscriptionId: z.guid('expected the id of a subscription').describe('id of the subscription'),
   resourceGroup: z.string().min(1).max(90).describe('the group that holds the VMs of the cluster'),
   tag: z
     .string()

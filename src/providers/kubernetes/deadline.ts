@@ -30,15 +30,43 @@ export async function withDeadline<T>(
   }
 }
 
+/** What is to be done when a signal aborts, and the one listener that does it. */
+interface Followers {
+  readonly aborts: Set<() => void>
+  listener(): void
+}
+
+const followersOf = new WeakMap<AbortSignal, Followers>()
+
 /**
  * Aborts `controller` when `signal` aborts, until the function it returns is called. (`AbortSignal.any` over a signal
  * that lives as long as a drain would keep the signals of all its requests alive on Node 20.)
+ *
+ * However many follow a signal, it has one listener: a drain may have 200 requests under way, and Node warns of a leak
+ * from the eleventh listener on.
  */
 export function follow(signal: AbortSignal, controller: AbortController): () => void {
   const abort = () => controller.abort(signal.reason)
   if (signal.aborted) abort()
-  signal.addEventListener('abort', abort, { once: true })
-  return () => signal.removeEventListener('abort', abort)
+  const followers = followersOf.get(signal) ?? listenTo(signal)
+  followers.aborts.add(abort)
+  return () => {
+    followers.aborts.delete(abort)
+    if (followers.aborts.size > 0) return
+    signal.removeEventListener('abort', followers.listener)
+    followersOf.delete(signal)
+  }
+}
+
+function listenTo(signal: AbortSignal): Followers {
+  const aborts = new Set<() => void>()
+  const listener = () => {
+    for (const abort of aborts) abort()
+  }
+  const followers = { aborts, listener }
+  signal.addEventListener('abort', listener, { once: true })
+  followersOf.set(signal, followers)
+  return followers
 }
 
 /** The promise's outcome, or the signal's reason as soon as it aborts. */

@@ -2,6 +2,7 @@ import type { Machine } from '../../core/model.js'
 import { PortError } from '../../ports/errors.js'
 import type { Machines, MachineWants, Offering, Operation, OperationState } from '../../ports/machines.js'
 import { SimulatedClient } from './client.js'
+import { SameQuestion } from './same-question.js'
 import {
   acceptedAnswer,
   affinityGroupsAnswer,
@@ -17,6 +18,10 @@ import {
 export class SimulatedMachines implements Machines {
   readonly #client: SimulatedClient
   readonly #cluster: string
+  readonly #offerings = new SameQuestion((signal) => this.offerings(signal))
+  readonly #groups = new SameQuestion((signal) =>
+    this.#client.call('/affinity-groups', affinityGroupsAnswer, { signal }),
+  )
 
   constructor({ url, cluster }: SimulatedOptions) {
     this.#client = new SimulatedClient(url)
@@ -44,7 +49,7 @@ export class SimulatedMachines implements Machines {
   async refusals(machine: Machine, wants: MachineWants, signal: AbortSignal): Promise<string[]> {
     const reasons: string[] = []
     if (wants.offering !== null) {
-      const offerings = await this.offerings(signal)
+      const offerings = await this.#offerings.answer(signal)
       if (!offerings.some(({ name }) => name === wants.offering)) {
         reasons.push(`there is no offering ${wants.offering}`)
       }
@@ -110,7 +115,7 @@ export class SimulatedMachines implements Machines {
   }
 
   async #groupRefusals(wanted: readonly string[], signal: AbortSignal): Promise<string[]> {
-    const { affinityGroups } = await this.#client.call('/affinity-groups', affinityGroupsAnswer, { signal })
+    const { affinityGroups } = await this.#groups.answer(signal)
     return wanted.flatMap((name) => {
       const group = affinityGroups.find((one) => one.name === name)
       if (group === undefined) return [`there is no affinity group ${name}`]

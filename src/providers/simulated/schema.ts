@@ -58,8 +58,8 @@ export const etcdStatusAnswer = z.object({
 })
 
 export const simulatedOptions = z.strictObject({
-  url: z.url({ protocol: /^https?$/ }),
-  cluster: z.string().min(1),
+  url: z.url({ protocol: /^https?$/ }).describe('where the simulated cloud answers'),
+  cluster: z.string().min(1).describe('name of the cluster there'),
 })
 
 export type SimulatedOptions = z.infer<typeof simulatedOptions>

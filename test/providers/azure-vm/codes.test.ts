@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import type { NodeJob } from '../../../src/api/activities.js'
+import type { ArmCallName } from '../../../src/simulation/arm/arm-calls.js'
 import type { ArmCloud } from '../../../src/simulation/arm/arm-cloud.js'
-import type { ArmMatch } from '../../../src/simulation/arm/arm-faults.js'
 import { restart } from '../../../src/workflows/strategies/restart.js'
 import type { ActContext } from '../../../src/workflows/strategies/strategy.js'
 import { signal, theMachine } from '../machines-contract.js'
@@ -68,8 +68,8 @@ describe('every error code at every step of a roll', () => {
     arm.faults.clear()
   })
 
-  /** Hits the first call of that step, once. */
-  function strike(vm: string, { at, effect }: CodeRow & { at: StepName }): void {
+  /** Hits the first call of that step, or the first question after it, once. */
+  function strike(vm: string, { at, where, effect }: CodeRow & { at: StepName }): void {
     const call = {
       stop: 'deallocate',
       resize: 'updateVm',
@@ -77,19 +77,20 @@ describe('every error code at every step of a roll', () => {
       setGroup: 'updateVm',
       start: 'start',
     } as const
-    const match: ArmMatch = {
-      vm,
-      call: call[at],
-      ...(at === 'resize' || at === 'setGroup' ? { size: NEW } : {}),
-    }
-    if (at !== 'setGroup') {
-      arm.faults.add({ ...match, effect, count: 1 })
-      return
+    const size = at === 'resize' || at === 'setGroup' ? { size: NEW } : {}
+    const arrange = () => {
+      if (where !== 'poll') return arm.faults.add({ vm, call: call[at], ...size, effect, count: 1 })
+      return onNext(vm, call[at], () => arm.faults.add({ vm, call: 'operation', effect, count: 1 }))
     }
     // The second update of the VM is the one that moves it.
-    const off = arm.onRequest({ vm, call: 'updateDisk' }, () => {
+    if (at === 'setGroup') onNext(vm, 'updateDisk', arrange)
+    else arrange()
+  }
+
+  function onNext(vm: string, call: ArmCallName, then: () => void): void {
+    const off = arm.onRequest({ vm, call }, () => {
       off()
-      arm.faults.add({ ...match, effect, count: 1 })
+      then()
     })
   }
 

@@ -15,8 +15,8 @@ export type CodeClass =
 
 export interface CodeRow {
   readonly code: string
-  /** `sync` with a status: the answer to the call. Else the end of its operation. */
-  readonly where: 'sync' | 'op'
+  /** `sync` with a status: the answer to the call. `op`: the end of its operation. `poll`: the first question how it goes. */
+  readonly where: 'sync' | 'op' | 'poll'
   readonly class: CodeClass
   readonly effect: ArmFaultEffect
 }
@@ -38,6 +38,11 @@ const op = (code: string, message: string, type: CodeClass): CodeRow => ({
   ...{ code, where: 'op', class: type },
   effect: { kind: 'operationFails', error: { code, message, innererror: { internalErrorCode: code } } },
 })
+/** Says nothing about the operation, which goes on. */
+const poll = (status: number, code: string, retryAfterSeconds?: number): CodeRow => ({
+  ...sync(status, code, `${code}, asked for an operation`, 'look', retryAfterSeconds),
+  where: 'poll',
+})
 const look = (code: string, message: string): CodeRow => ({
   ...{ code, where: 'op', class: 'look' },
   effect: { kind: 'happensAnyway', error: { code, message } },
@@ -51,6 +56,14 @@ const OLD_QUOTA =
   'Operation results in exceeding quota limits of Core. Maximum allowed: 100, Current in use: 100, Additional requested: 4.'
 const CONCURRENT =
   'The request failed due to conflict with a concurrent request. To resolve it, please refer to https://aka.ms/activitylog'
+const TEMP_DISK =
+  "Unable to resize the VM 'w-1' since changing from resource disk to non-resource disk VM size and vice-versa is not allowed."
+const GROUP_OF_RUNNING =
+  'Updating proximity placement group of VM w-1 is not allowed while the VM is running. Please stop/deallocate the VM and retry the operation.'
+const DISK_OF_RUNNING =
+  'Cannot resize disk d while it is attached to running VM w-1. Resizing a disk of an Azure Virtual Machine requires the virtual machine to be deallocated. Please stop your VM and retry the operation.'
+const EPHEMERAL =
+  "Operation 'deallocate' is not supported for VMs or VM Scale Set instances using an ephemeral OS disk."
 const BUSY = 'An ongoing operation is changing power state of Virtual Machine w-1 to deallocate.'
 
 /** The codes of compute and of Resource Manager, with the texts that tell two meanings of one code apart. */
@@ -70,6 +83,12 @@ export const CODES: readonly CodeRow[] = [
     'Unable to resize the VM because the requested size is not available',
     'refused',
   ),
+  sync(409, 'OperationNotAllowed', TEMP_DISK, 'refused'),
+  sync(409, 'OperationNotAllowed', GROUP_OF_RUNNING, 'refused'),
+  sync(409, 'OperationNotAllowed', DISK_OF_RUNNING, 'refused'),
+  op('OperationNotAllowed', DISK_OF_RUNNING, 'onceMore'),
+  sync(409, 'OperationNotAllowed', EPHEMERAL, 'refused'),
+  sync(409, 'ResizeDiskError', 'Managed disk resize via Virtual Machine w-1 is not allowed.', 'refused'),
   sync(409, 'OperationNotAllowed', BUSY, 'again'),
   sync(409, 'Conflict', CONCURRENT, 'again'),
   sync(400, 'Conflict', 'DiskAccess resource is in failed state.', 'refused'),
@@ -87,6 +106,7 @@ export const CODES: readonly CodeRow[] = [
   sync(409, 'OperationNotAllowed', "VM 'w-1' is marked for deletion", 'refused'),
   sync(403, 'AuthorizationFailed', 'The client does not have authorization to perform action', 'refused'),
   sync(409, 'ScopeLocked', 'The scope cannot perform write operation because it is locked', 'refused'),
+  op('VMStartTimedOut', "VM 'w-1' did not start in the allotted time.", 'onceMore'),
   look('OSProvisioningTimedOut', 'OS Provisioning did not finish in the allotted time.'),
   look('VMStartTimedOut', 'VM did not start in the allotted time.'),
   look('VMExtensionProvisioningError', 'VM has reported a failure when processing extension.'),
@@ -114,6 +134,13 @@ export const CODES: readonly CodeRow[] = [
   sync(429, 'RetryableError', 'A retryable error occurred.', 'again', 0),
   sync(503, 'ServerTimeout', 'The request timed out.', 'again'),
   sync(500, 'InternalServerError', 'Encountered internal server error.', 'again'),
+  sync(500, 'MultipleErrorsOccurred', 'Multiple error occurred. Please see details.', 'again'),
+  poll(503, 'ServerTimeout'),
+  poll(500, 'MultipleErrorsOccurred'),
+  poll(429, 'OperationNotAllowed', 0),
+  poll(404, 'NotFound'),
+  poll(403, 'AuthorizationFailed'),
+  { ...poll(0, ''), code: 'connection cut', effect: { kind: 'cut' } },
   {
     ...op('Canceled', 'Operation was canceled.', 'onceMore'),
     effect: {

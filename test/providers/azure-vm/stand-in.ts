@@ -11,10 +11,10 @@ import { trafficFaults } from '../../simulation/arm/oav.js'
 export const GROUP = 'rg-nodes'
 export const REGION = 'southcentralus'
 
-/** Recorded sizes of two regions. */
+/** Recorded sizes of two regions, as on the wire: `_origin` is the recorder's. */
 export const SKUS: readonly ArmSku[] = JSON.parse(
   readFileSync(new URL('../../fixtures/azure/resource-skus.json', import.meta.url), 'utf8'),
-).value
+).value.map(({ _origin, ...sku }: ArmSku & { _origin: unknown }) => sku)
 
 const logs: ArmLog[] = []
 

@@ -73,10 +73,10 @@ describe('the ARM stand-in held to Microsoft’s own tools', () => {
       await machines.refusals(machine, wants, signal())
       await machines.together([{ machine, type: 'worker', wants }], signal())
     }
-    for (const [at, { effect }] of CODES.entries()) {
+    for (const [at, { effect, where }] of CODES.entries()) {
       const name = `w-${at}`
       addVm(arm, name)
-      arm.faults.add({ vm: name, call: 'start', count: 1, effect })
+      arm.faults.add({ vm: name, call: where === 'poll' ? 'operation' : 'start', count: 1, effect })
       run = runner(worldOf(machines))
       const context = {
         spec: SPEC,

@@ -1,8 +1,9 @@
 import { Agent, fetch } from 'undici'
 import { afterEach, describe, expect, it } from 'vitest'
 import { ArmCloud } from '../../../src/simulation/arm/arm-cloud.js'
-import type { ArmSku } from '../../../src/simulation/arm/arm-skus.js'
+import { type ArmSku, simulatedSkus } from '../../../src/simulation/arm/arm-skus.js'
 import type { NewVm } from '../../../src/simulation/arm/new-vm.js'
+import { SKUS as RECORDED_SKUS, REGION } from '../../providers/azure-vm/stand-in.js'
 import { fields, type Interaction, keysOf, recording, SOMETIMES } from './recordings.js'
 
 const SUBSCRIPTION = '00000000-0000-0000-0000-000000000000'
@@ -112,6 +113,37 @@ describe('the ARM stand-in held to recorded traffic', () => {
     }
   })
 
+  // The OpenAPI files at hand do not describe it.
+  it('answers the list of sizes with the recorded entries of the region, and with keys of theirs for sizes nobody recorded', async () => {
+    const listed = async (skus: readonly ArmSku[]): Promise<object[]> => {
+      arm = new ArmCloud({ subscriptionId: SUBSCRIPTION, location: REGION, skus })
+      await arm.start()
+      const answer = await fetch(
+        `${arm.url}/subscriptions/${SUBSCRIPTION}/providers/Microsoft.Compute/skus?api-version=2021-07-01&$filter=${encodeURIComponent(`location eq '${REGION}'`)}`,
+        {
+          headers: { authorization: 'Bearer t' },
+          dispatcher: new Agent({ connect: { ca: arm.ca } }),
+        },
+      )
+      expect(answer.status).toBe(200)
+      return ((await answer.json()) as { value: object[] }).value
+    }
+
+    const recorded = await listed(RECORDED_SKUS)
+    await arm.close()
+    const simulated = await listed(simulatedSkus(REGION))
+
+    expect(recorded.length).toBeGreaterThan(5)
+    expect(recorded).toEqual(RECORDED_SKUS.filter(({ locations }) => locations.includes(REGION)))
+    const known = new Set(recorded.flatMap(pathsOf))
+    const always = [...known].filter((path) => recorded.every((sku) => pathsOf(sku).includes(path)))
+    for (const sku of simulated) {
+      const paths = pathsOf(sku)
+      expect(paths.filter((path) => !known.has(path))).toEqual([])
+      expect(always.filter((path) => !path.includes('capabilities.') && !paths.includes(path))).toEqual([])
+    }
+  })
+
   async function prepare({ location, vm, file }: Story): Promise<{ ca: string }> {
     const forever = 3_600_000
     arm = new ArmCloud({
@@ -138,6 +170,15 @@ describe('the ARM stand-in held to recorded traffic', () => {
     Object.assign(arm.vm('node-1'), { osDisk: key })
   }
 })
+
+/** Every key, whatever the depth, and the name of every capability. */
+function pathsOf(value: unknown): string[] {
+  if (Array.isArray(value)) return [...new Set(value.flatMap(pathsOf))]
+  return Object.entries(fields(value)).flatMap(([key, one]) => [
+    key === 'name' && 'value' in fields(value) ? `name ${one}` : key,
+    ...pathsOf(one).map((path) => `${key}.${path}`),
+  ])
+}
 
 function bodyOf({ request, response }: Interaction): unknown {
   if (request.body !== undefined && request.body !== null) return request.body
