@@ -77,7 +77,7 @@ export function cannotLoseANode(
   if (enough) return null
   const what =
     type === 'etcd' ? 'etcd members' : holdsEtcd ? 'control nodes with stacked etcd' : 'control nodes'
-  return count === 1 ? `the only one of its type (${what})` : `there are only ${count} ${what}`
+  return count === 1 ? `the only one of its type (${what})` : `one of only ${count} ${what}`
 }
 
 /** Does the machine do anything, or is something being done to it, that has to end first? */
