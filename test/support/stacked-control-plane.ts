@@ -2,10 +2,11 @@ import type { SimulatedCluster } from '../../src/simulation/cluster.js'
 import { type ControlPlane, ControlPlaneClient, startControlPlane } from './control-plane.js'
 import type { ControlPlanePart } from './embedded-control-plane.js'
 import type { ManagedProcess } from './processes.js'
+import { waitUntil } from './wait.js'
 
 /**
- * A control plane of real etcd members and real API servers, one of each for a machine: they live while it runs and are
- * killed with it.
+ * A control plane of real etcd members and real API servers, stacked (one of each for a machine) or with the members on
+ * machines of their own: they live while their machine runs and are killed with it.
  */
 export class StackedControlPlane extends ControlPlaneClient {
   readonly apiServer: ControlPlanePart
@@ -31,11 +32,11 @@ export class StackedControlPlane extends ControlPlaneClient {
     this.#plane = plane
   }
 
-  static async start(members: number): Promise<StackedControlPlane> {
+  static async start(members: number, { stacked = true } = {}): Promise<StackedControlPlane> {
     return new StackedControlPlane(
       await startControlPlane({
         etcdMembers: members,
-        stacked: true,
+        stacked,
         users: ['noderoll', { name: 'kubelet', groups: ['system:masters', 'system:nodes'] }],
       }),
     )
@@ -46,7 +47,7 @@ export class StackedControlPlane extends ControlPlaneClient {
   }
 
   /** From now on the processes of machine `c-1` are the first etcd and the first API server, and so on. */
-  liveOn({ cloud, machines }: SimulatedCluster, prefix = "c-"): void {
+  liveOn({ cloud, machines }: SimulatedCluster, prefix = 'c-'): void {
     for (const [at, member] of this.members.entries()) {
       const machine = machines.find(({ name }) => name === `${prefix}${at + 1}`)
       const apiServer = prefix === 'c-' ? this.apiServers[at] : undefined
@@ -59,7 +60,7 @@ export class StackedControlPlane extends ControlPlaneClient {
   }
 
   /** How the spec names the members and API servers, by machine. */
-  etcdAccess(caFile: string, prefix = 'c-'): Record<string, string | string[]> {
+  etcdAccess(caFile: string, prefix = 'c-') {
     const named = (urls: readonly string[] = [], letter: string) =>
       urls.map((url, at) => `${letter}${at + 1}=${url}`)
     return {
@@ -68,6 +69,19 @@ export class StackedControlPlane extends ControlPlaneClient {
       apiServers: named(this.access.urls, 'c-'),
       apiServerCaFile: caFile,
     }
+  }
+
+  /** What a test has killed or stopped runs again. */
+  async mend(): Promise<void> {
+    const down = [...this.members, ...this.apiServers].filter((one) => !one.running)
+    await Promise.all(down.map((one) => one.start()))
+    await waitUntil(
+      async () => {
+        const answers = await Promise.all((this.access.etcdUrls ?? []).map((url) => fetch(`${url}/health`)))
+        return answers.every(({ ok }) => ok)
+      },
+      { for: 'every member to be healthy' },
+    )
   }
 
   async stop(): Promise<void> {
