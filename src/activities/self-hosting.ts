@@ -15,7 +15,7 @@ interface Facts {
 const SERVICE_NAME = /\.svc(\.|$)/
 
 /** Which of noderoll's workers, and whether Temporal itself, run in the cluster that is rolled. Throws `PortError`. */
-export async function readSelfHosting(
+async function readSelfHosting(
   world: World,
   connections: Connections,
   facts: Pick<Facts, 'nodes'>,
@@ -26,8 +26,15 @@ export async function readSelfHosting(
   const places = workers.flatMap(({ place }) => (place !== null && names.has(place.node) ? [place] : []))
   const found = await Promise.all(places.map((place) => isThere(connections, place, signal)))
   const inside = places.filter((_, at) => found[at])
+  // One that still counts as polling, but whose pod is gone, helps nobody any more.
+  const gone = new Set(places.filter((_, at) => !found[at]))
+  const alive = workers.filter(({ place }) => place === null || !gone.has(place))
   const { host } = world.executions
-  return { workers, inside, temporalInside: inside.length > 0 && SERVICE_NAME.test(host) ? host : null }
+  return {
+    workers: alive,
+    inside,
+    temporalInside: inside.length > 0 && SERVICE_NAME.test(host) ? host : null,
+  }
 }
 
 /** Another cluster may have a node of the same name: only the pod itself proves that this one is meant. */

@@ -5,6 +5,7 @@ import { ApplicationFailure } from '@temporalio/common'
 import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker'
 import type { RolloutResult } from '../../src/api/results.js'
 import { MARK_KEYS } from '../../src/core/marks.js'
+import type { PodPlace } from '../../src/core/self-hosting.js'
 import {
   type SimulatedCluster,
   type SimulatedClusterOptions,
@@ -157,8 +158,13 @@ export class RolloutBed {
   }
 
   /** A worker in a process of its own, to be killed or frozen. Ended by `clean`. */
-  async startWorkerProcess(namespace = this.namespace): Promise<WorkerProcess> {
-    const worker = await WorkerProcess.start({ address: this.address, namespace, taskQueue: this.taskQueue })
+  async startWorkerProcess(namespace = this.namespace, place?: PodPlace): Promise<WorkerProcess> {
+    const worker = await WorkerProcess.start({
+      address: this.address,
+      namespace,
+      taskQueue: this.taskQueue,
+      ...(place === undefined ? {} : { place }),
+    })
     this.processes.push(worker)
     return worker
   }
