@@ -52,6 +52,7 @@ export class BenchBed {
     const worker = await createWorker({
       connection: native,
       namespace: 'default',
+      address: temporal.address,
       taskQueue: TASK_QUEUE,
       workflowBundle: await workflowBundle(),
       shutdownGraceSeconds: 1,

@@ -41,6 +41,7 @@ async function main({ keep, ...size }: DemoArguments): Promise<number> {
       connection: native,
       namespace: 'default',
       taskQueue: TASK_QUEUE,
+      address: temporal.address,
       shutdownGraceSeconds: 2,
     })
     const running = worker.run()

@@ -5,6 +5,7 @@ import type { World } from '../ports/connections.js'
 import { attempting } from './attempt.js'
 import { mustBeThisCluster, readFacts, refusalSentence, settingsVerdict, withoutEtcd } from './facts.js'
 import { orFailure } from './port-failure.js'
+import { selfHostingRefusals } from './self-hosting.js'
 import { mustNotBeBusy } from './take-lease.js'
 
 /**
@@ -28,6 +29,7 @@ export function checkSettings(world: World) {
         )
         problems.push(...withoutEtcd(spec.target, facts))
         if (spec.rollout) problems.push(...cannotProve(facts.members, facts.pools))
+        problems.push(...(await selfHostingRefusals(world, connections, spec, facts, attempt.signal)))
         if (operation !== null) problems.unshift(`the provider says: ${operation}; wait for its end`)
         if (problems.length > 0) {
           throw failure('SettingsRefused', refusalSentence(spec.target.cluster, problems), problems)

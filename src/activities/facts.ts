@@ -1,5 +1,6 @@
 import { failure } from '../api/failures.js'
 import { asksAnything, checkSettings, type SettingsVerdict } from '../core/check-settings.js'
+import { leaderIn } from '../core/etcd-view.js'
 import { whyUnhealthy } from '../core/health.js'
 import { type Membership, membership } from '../core/membership.js'
 import type { EtcdView, Machine, NodeRecord, PoolSpec } from '../core/model.js'
@@ -8,9 +9,10 @@ import { differences } from '../core/out-of-date.js'
 import type { ClusterRecord } from '../core/record.js'
 import { type EffectivePool, effectivePools, poolsInForce } from '../core/settings.js'
 import type { RolloutSpec, Target } from '../core/spec.js'
-import type { Connections } from '../ports/connections.js'
+import type { Connections, World } from '../ports/connections.js'
 import type { Versioned } from '../ports/records.js'
 import { changesTogether } from './changes-together.js'
+import { ownNodesOf } from './self-hosting.js'
 
 /**
  * `now`: asks the API server. `recent`: what was there at most a minute ago, without a request; never for quorum, nor
@@ -145,12 +147,17 @@ const REFUSALS_AT_ONCE = 10
 
 /** What a batch is decided on. */
 export async function rolloutFacts(
+  world: World,
   connections: Connections,
   spec: RolloutSpec,
   facts: ClusterFacts,
   signal: AbortSignal,
 ): Promise<RolloutFacts> {
-  return judgedFacts(spec, facts, await settingsVerdict(connections, facts, true, signal))
+  const [verdict, goLast] = await Promise.all([
+    settingsVerdict(connections, facts, true, signal),
+    goingLast(world, connections, facts, signal),
+  ])
+  return judgedFacts(spec, facts, verdict, goLast)
 }
 
 /** The same, when the settings have been judged already: asking about every machine is what costs. */
@@ -158,8 +165,32 @@ export function judgedFacts(
   spec: RolloutSpec,
   { pools, members, outsiders }: ClusterFacts,
   { skippedPools }: Pick<SettingsVerdict, 'skippedPools'>,
+  goLast: readonly string[],
 ): RolloutFacts {
-  return { pools, members, outsiders, skippedPools, startStopped: spec.startStopped }
+  return { pools, members, outsiders, skippedPools, startStopped: spec.startStopped, goLast }
+}
+
+/** Names that go last in their pools: the nodes that noderoll's workers run on, and the leader of etcd. */
+export async function goingLast(
+  world: World,
+  connections: Connections,
+  facts: ClusterFacts,
+  signal: AbortSignal,
+): Promise<string[]> {
+  const [own, etcd] = await Promise.all([
+    ownNodesOf(world, connections, facts, signal),
+    leaderMatters(facts) ? etcdView(connections, signal) : null,
+  ])
+  const leader = leaderIn(etcd)
+  return [...own, ...(leader === null ? [] : [leader])]
+}
+
+/** Whoever leads etcd is worth a question only while one of its machines may be rolled. */
+function leaderMatters({ members, pools }: ClusterFacts): boolean {
+  return members.some(({ type, machine, pool: name }) => {
+    const pool = pools.find((one) => one.name === name)
+    return type !== 'worker' && pool !== undefined && differences(machine, pool.settings).length > 0
+  })
 }
 
 /** Why the cluster is not healthy, membership included (CKS-21); empty when it is. */

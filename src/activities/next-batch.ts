@@ -42,7 +42,7 @@ export function nextBatch(world: World) {
               return { why: facts.problems.map((problem) => `${problem.where} ${problem.what}`) }
             }
             const holder = holderOf(world, rollout)
-            const asked = { ...(await rolloutFacts(connections, spec, facts, attempt.signal)), holder }
+            const asked = { ...(await rolloutFacts(world, connections, spec, facts, attempt.signal)), holder }
             const next = decide(asked, position)
             if (next.kind === 'wait') return { why: next.why }
             const view = { ...next.view, skipped: bounded(next.view.skipped) }

@@ -9,6 +9,7 @@ import type { World } from '../ports/connections.js'
 import { attempting } from './attempt.js'
 import { hopelessBudgets } from './budgets.js'
 import {
+  goingLast,
   judgedFacts,
   notThisCluster,
   readFacts,
@@ -17,6 +18,7 @@ import {
   withoutEtcd,
 } from './facts.js'
 import { orFailure } from './port-failure.js'
+import { selfHostingRefusals } from './self-hosting.js'
 
 const ONLY_STORED =
   'rollout is false: the settings would only be stored, and the batches are what rollout: true would do'
@@ -30,8 +32,8 @@ export function readPlan(world: World) {
         const facts = await readFacts(connections, spec.pools, 'recent', attempt.signal)
         const verdict = await settingsVerdict(connections, facts, spec.rollout, attempt.signal)
         const forBatches = spec.rollout
-          ? judgedFacts(spec, facts, verdict)
-          : await rolloutFacts(connections, spec, facts, attempt.signal)
+          ? judgedFacts(spec, facts, verdict, await goingLast(world, connections, facts, attempt.signal))
+          : await rolloutFacts(world, connections, spec, facts, attempt.signal)
         const plan = planRollout(forBatches, START_POSITION)
         const operation = await connections.machines.clusterOperation(attempt.signal)
         const starts = plan.batches.flatMap((batch) => batch.nodes.filter((node) => node.how === 'start'))
@@ -59,6 +61,7 @@ export function readPlan(world: World) {
             ...withoutEtcd(spec.target, facts),
             ...verdict.problems.map((problem) => `${problem.where}: ${problem.what}; ${problem.fix}`),
             ...cannotProve(facts.members, facts.pools),
+            ...(await selfHostingRefusals(world, connections, spec, facts, attempt.signal)),
           ]),
           pools: countPools(forBatches),
         }

@@ -13,6 +13,7 @@ import { portErrorKind } from '../ports/errors.js'
 import { type Attempt, attempting } from './attempt.js'
 import { changeNode } from './change-node.js'
 import { toBeGone } from './drain/pods-left.js'
+import { handOverLeadership } from './hand-over.js'
 import { ensureMachine } from './machine-act.js'
 import { AlreadyDone, myNode } from './my-node.js'
 import { holderOf } from './ours.js'
@@ -127,6 +128,7 @@ async function lookAgain(
     if (pods.length > 0) throw new NotDrained(`pods came to ${node.name} after its drain: ${pods.join(', ')}`)
   }
   if (input.node.type !== 'worker') {
+    await handOverLeadership(connections, input, attempt)
     const batch = { pool: input.node.pool, type: input.node.type, recovery: false, nodes: [input.node] }
     const facts = await preflightFacts(connections, input.spec, batch, attempt.signal)
     const why = quorumHoldups(batch.nodes, facts)

@@ -2,10 +2,13 @@ import type { NodeJob, Verified } from '../api/activities.js'
 import { failure } from '../api/failures.js'
 import { additions } from '../core/additions.js'
 import { batchNodeName } from '../core/batch.js'
+import { criticalPodsNotReady } from '../core/critical-pods.js'
 import { attemptAnnotation, clearMarksChange, MARK_KEYS } from '../core/marks.js'
 import { isMarked, type NodeChange, type NodeRecord, type PoolSettings } from '../core/model.js'
+import type { PodRecord } from '../core/pods.js'
 import type { Limits } from '../core/spec.js'
 import { type Expected, isAnotherMachine, whyNotBack } from '../core/verify.js'
+import type { Kept, Watching } from '../ports/cluster.js'
 import type { Connections, World } from '../ports/connections.js'
 import { type Attempt, attempting } from './attempt.js'
 import { changeNode } from './change-node.js'
@@ -35,9 +38,12 @@ export function verifyNode(world: World) {
           watch: (wake) =>
             input.node.type === 'etcd'
               ? []
-              : input.node.node === null
-                ? [connections.cluster.watchRecentNodes(wake)]
-                : [connections.cluster.watchNodes(wake, input.node.node)],
+              : [
+                  input.node.node === null
+                    ? connections.cluster.watchRecentNodes(wake)
+                    : connections.cluster.watchNodes(wake, input.node.node),
+                  verifying.podsWatch(wake),
+                ],
           partlyWatched: input.node.type !== 'worker',
           limit: {
             seconds: input.limits.verifySeconds,
@@ -58,6 +64,8 @@ export function verifyNode(world: World) {
 class Verifying {
   readonly warnings: string[] = []
   private goodSince: number | null = null
+  private pods: Kept<PodRecord> | null = null
+  private wake: () => void = () => undefined
   private readonly world: World
   private readonly connections: Connections
   private readonly input: VerifyInput
@@ -92,6 +100,7 @@ class Verifying {
       name,
     }
     const why = whyNotBack(expected, { machine, node: kept, etcd, apiServer })
+    if (why.length === 0 && kept !== null) why.push(...(await this.podsNotReady(kept.name)))
     if (why.length > 0) {
       this.goodSince = null
       return { why: why.map((one) => `${name}: ${one}`) }
@@ -101,6 +110,22 @@ class Verifying {
     return left <= 0
       ? { done: kept ?? 'noNode' }
       : { why: [`${name} is back, looking again in ${Math.ceil(left / 1000)} s`], againMs: left }
+  }
+
+  /** Begins only when there is a pod to wait for: most nodes come back with all of them. */
+  podsWatch(wake: () => void): Watching {
+    this.wake = wake
+    return { close: () => this.pods?.close() }
+  }
+
+  private async podsNotReady(name: string): Promise<string[]> {
+    const { input, connections, attempt } = this
+    if (!input.limits.waitsForCriticalPods) return []
+    const pods = await (this.pods?.current(attempt.signal) ??
+      connections.cluster.podsOn(name, attempt.signal))
+    const why = criticalPodsNotReady(pods)
+    if (why.length > 0) this.pods ??= connections.cluster.keepPodsOn(name, () => this.wake())
+    return why
   }
 
   private async findNode(): Promise<NodeRecord | null> {

@@ -48,6 +48,8 @@ export interface NodeRecord {
   readonly unschedulable: boolean
   readonly controlPlane: boolean
   readonly ephemeralStorageKiB: number | null
+  /** Another tool that takes nodes down is at work on this one, in words; null when none says so. */
+  readonly busyWith: string | null
   readonly marks: Marks
 }
 
@@ -167,6 +169,8 @@ export interface EtcdMember {
   /** False while its raft index lags; such a voter counts as down (CKS-13). */
   readonly caughtUp: boolean
   readonly leader: boolean
+  /** Alarms raised on it, in etcd's words (`NOSPACE`: etcd takes no writes). Empty where they cannot be asked for. */
+  readonly alarms: readonly string[]
 }
 
 /** What could be seen of etcd. `unknown` stops; it is never "no members". */

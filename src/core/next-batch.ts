@@ -25,6 +25,8 @@ export interface RolloutFacts {
   readonly startStopped: boolean
   /** Who asks: a quarantine mark with this name is of the running rollout. Absent for a plan. */
   readonly holder?: string
+  /** Names that go last in their pool: etcd's leader, and nodes that noderoll's workers run on. */
+  readonly goLast: readonly string[]
 }
 
 export type NextBatch =
@@ -102,6 +104,7 @@ function sortOut(facts: RolloutFacts, position: Position): SortedOut {
   for (const member of inRollOrder(
     facts.members,
     facts.pools.map((pool) => pool.name),
+    facts.goLast,
   )) {
     const leave = left.get(nameOf(member))
     if (leave !== undefined) {

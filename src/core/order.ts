@@ -18,12 +18,20 @@ export function byName(a: { readonly name: string }, b: { readonly name: string 
   return compareNames(a.name, b.name)
 }
 
-/** CKS-08: etcd, control, workers; pools of a type in the order given; inside a pool by name. */
-export function inRollOrder(members: readonly Member[], poolOrder: readonly string[]): Member[] {
+/**
+ * CKS-08: etcd, control, workers; pools of a type in the order given; inside a pool by name, those of `last` after the
+ * others: etcd's leader, and nodes that noderoll itself runs on.
+ */
+export function inRollOrder(
+  members: readonly Member[],
+  poolOrder: readonly string[],
+  last: readonly string[],
+): Member[] {
   return [...members].sort(
     (a, b) =>
       TYPE_ORDER.indexOf(a.type) - TYPE_ORDER.indexOf(b.type) ||
       poolOrder.indexOf(a.pool) - poolOrder.indexOf(b.pool) ||
+      Number(last.includes(nameOf(a))) - Number(last.includes(nameOf(b))) ||
       compareNames(nameOf(a), nameOf(b)),
   )
 }

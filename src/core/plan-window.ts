@@ -41,7 +41,7 @@ export class PlanWindow {
     this.position = { ...position, maxUnavailable }
     const left = new Set(position.leave.map((skip) => skip.name))
     const order = facts.pools.map((pool) => pool.name)
-    for (const member of inRollOrder(facts.members, order).reverse()) {
+    for (const member of inRollOrder(facts.members, order, facts.goLast).reverse()) {
       const pool = this.#pools.get(member.pool)
       if (pool === undefined || left.has(nameOf(member)) || !isThere(member)) this.#others.push(member)
       else (this.#differs(member) ? pool.plain : pool.quiet).push(member)

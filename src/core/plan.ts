@@ -85,6 +85,7 @@ function nodeAfter({ type, machine, node }: Member): Member['node'] {
       unschedulable: false,
       controlPlane: type === 'control',
       ephemeralStorageKiB: null,
+      busyWith: null,
       marks: NO_MARKS,
     }
   return {

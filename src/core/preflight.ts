@@ -75,8 +75,27 @@ export function quorumHoldups(nodes: readonly BatchNode[], facts: PreflightFacts
   else if (facts.etcdReady.kind !== 'ok') {
     why.push(`etcd readiness (/readyz/etcd) is ${facts.etcdReady.kind}: ${facts.etcdReady.why}`)
   }
-  if (first.type === 'control') why.push(...apiHoldups(names, facts))
+  if (first.type === 'control') why.push(...controlHoldups(names, facts), ...apiHoldups(names, facts))
   return why
+}
+
+/**
+ * Another control node that somebody has cordoned, or that another tool is about to take down, may be gone in a minute:
+ * two of three would be. One with marks of ours is recovery's.
+ */
+function controlHoldups(leaving: readonly string[], facts: PreflightFacts): string[] {
+  const nodes = [
+    ...facts.members.filter((member) => member.type === 'control').map((member) => member.node),
+    ...facts.outsiders.filter((node) => node.controlPlane),
+  ]
+  return nodes.flatMap((node) => {
+    if (node === null || leaving.includes(node.name) || isMarked(node.marks)) return []
+    if (node.busyWith !== null)
+      return [`control node ${node.name} is being taken down by ${node.busyWith}; wait for its end`]
+    return node.unschedulable
+      ? [`control node ${node.name} is cordoned; uncordon it when whoever cordoned it is done`]
+      : []
+  })
 }
 
 function apiHoldups(leaving: readonly string[], facts: PreflightFacts): string[] {

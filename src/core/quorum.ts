@@ -45,6 +45,7 @@ export function allVoters(expected: readonly string[], members: readonly EtcdMem
 export function whyDown(member: EtcdMember | undefined): string | null {
   if (member === undefined) return 'is missing from the member list'
   if (member.learner) return 'is a learner'
+  if (member.alarms.length > 0) return `has raised the alarm ${member.alarms.join(', ')}`
   if (member.health !== 'healthy') return `is ${member.health === 'unknown' ? 'unreachable' : 'unhealthy'}`
   return member.caughtUp ? null : 'lags behind'
 }
@@ -76,7 +77,7 @@ export function cannotLoseANode(
   if (enough) return null
   const what =
     type === 'etcd' ? 'etcd members' : holdsEtcd ? 'control nodes with stacked etcd' : 'control nodes'
-  return count === 1 ? `the only one of its type (${what})` : `there are only ${count} ${what}`
+  return count === 1 ? `the only one of its type (${what})` : `one of only ${count} ${what}`
 }
 
 /** Does the machine do anything, or is something being done to it, that has to end first? */

@@ -81,6 +81,8 @@ export interface Limits {
   readonly verifySeconds: number
   /** Distance between the two good observations that end a verify. 0: one is enough. */
   readonly settleSeconds: number
+  /** Do the static and critical pods of a node have to be Ready before it counts as back? */
+  readonly waitsForCriticalPods: boolean
   readonly releaseSeconds: number
 }
 
@@ -90,6 +92,8 @@ export interface RolloutSpec {
   readonly pools: readonly PoolSpec[]
   readonly rollout: boolean
   readonly startStopped: boolean
+  /** May the rollout take down the only worker's node, or Temporal's own cluster? */
+  readonly selfHosted: boolean
   /** Workers that may be not ready elsewhere without holding up a batch (CKS-12). */
   readonly tolerateUnready: number
   readonly drain: DrainPolicy

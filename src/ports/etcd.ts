@@ -9,4 +9,12 @@ export interface ControlPlane {
   members(signal: AbortSignal): Promise<EtcdView>
   /** Does the API server on this machine answer `/readyz`? */
   apiServer(machineName: string, signal: AbortSignal): Promise<Health>
+  /** Moves the leadership off this member to one that is healthy and caught up; returns when that one leads. */
+  handOverFrom(machineName: string, signal: AbortSignal): Promise<HandedOver>
 }
+
+export type HandedOver =
+  | { readonly kind: 'handedOver'; readonly to: string }
+  | { readonly kind: 'notLeading' }
+  /** It may lead still. An election follows its stop, a second or so without writes; no reason not to stop it. */
+  | { readonly kind: 'cannot'; readonly why: string }

@@ -8,6 +8,7 @@ import {
   etcdStatus,
   type HealthAnswer,
   memberList,
+  moveLeader,
 } from './control-plane-health.js'
 import type { FaultEffect } from './faults.js'
 
@@ -37,6 +38,11 @@ export function answerCall(
       const cluster = state.clusters[call.cluster]
       if (cluster === undefined) return problem(404, 'NotFound', `no cluster ${call.cluster}`)
       return answerCluster(state, cluster, call.call)
+    }
+    case 'moveLeader': {
+      const cluster = state.clusters[call.cluster]
+      if (cluster === undefined) return problem(404, 'NotFound', `no cluster ${call.cluster}`)
+      return moveLeader(state, cluster, call.to)
     }
     case 'operation': {
       const operation = state.operations[call.operation]

@@ -5,6 +5,7 @@ import type { CallName } from './request-log.js'
 export type CloudCall =
   | { readonly call: 'offerings' | 'affinityGroups' }
   | { readonly call: 'list' | 'cluster' | 'etcdMembers'; readonly cluster: string }
+  | { readonly call: 'moveLeader'; readonly cluster: string; readonly to: unknown }
   | { readonly call: 'get' | 'etcdHealth' | 'etcdStatus' | 'readyz'; readonly machine: string }
   | { readonly call: Act['kind']; readonly machine: string; readonly act: Act }
   | { readonly call: 'operation'; readonly operation: string }
@@ -42,6 +43,8 @@ export function parseCall(method: string, path: string, body: unknown): CloudCal
       return { call: 'list', cluster: id }
     case 'GET clusters/:id/etcd/members':
       return { call: 'etcdMembers', cluster: id }
+    case 'POST clusters/:id/etcd/leader':
+      return { call: 'moveLeader', cluster: id, to: fieldsOf(body).to }
     case 'GET operations/:id':
       return { call: 'operation', operation: id }
     default:
@@ -51,7 +54,7 @@ export function parseCall(method: string, path: string, body: unknown): CloudCal
 
 function machineCall(method: string, machine: string, below: string, body: unknown): CloudCall {
   const call = PER_MACHINE[`${method} ${below}`]
-  const fields = typeof body === 'object' && body !== null ? (body as Record<string, unknown>) : {}
+  const fields = fieldsOf(body)
   switch (call) {
     case 'get':
     case 'etcdHealth':
@@ -79,6 +82,10 @@ function machineCall(method: string, machine: string, below: string, body: unkno
     default:
       return { call: 'other', why: `no such endpoint: ${method} machines/:id/${below}` }
   }
+}
+
+function fieldsOf(body: unknown): Record<string, unknown> {
+  return typeof body === 'object' && body !== null ? (body as Record<string, unknown>) : {}
 }
 
 function isTexts(value: unknown): value is string[] {

@@ -37,6 +37,7 @@ export interface SimulatedCloudOptions {
  *     GET  /clusters/:name                   PUT  /machines/:id/offering          {offering}
  *     GET  /clusters/:name/machines          PUT  /machines/:id/root-disk         {sizeGiB}
  *     GET  /clusters/:name/etcd/members      PUT  /machines/:id/affinity-groups   {names}
+ *     POST /clusters/:name/etcd/leader       {to}
  *     GET  /operations/:id                   GET  /machines/:id/etcd/health | etcd/status | apiserver/readyz
  *
  * A changing call answers 202 `{operation: id}`, or 200 `{operation: null}` when there is nothing to do; everything

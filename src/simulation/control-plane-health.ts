@@ -81,6 +81,23 @@ export function apiServerReady(
   return { status: 200, body: 'ok' }
 }
 
+/** Like a transfer of the leadership: only to a voter that is up and has everything. */
+export function moveLeader(state: CloudState, cluster: SimulatedCloudCluster, to: unknown): HealthAnswer {
+  if (leaderOf(state, cluster) === null) return null
+  const heir = membersOf(state, cluster).find((machine) => machine.etcd.id === to)
+  const isFit =
+    heir !== undefined &&
+    memberUp(state, heir) &&
+    heir.etcd.listed &&
+    !heir.etcd.learner &&
+    heir.etcd.healthy &&
+    heir.etcd.lag === 0
+  if (!isFit) return { status: 400, body: 'etcdserver: bad leader transferee' }
+  cluster.etcdLeader = heir.etcd.id
+  cluster.etcdTerm += 1
+  return { status: 200, body: {} }
+}
+
 /** The leader moves when it goes down; without a majority of voters there is none. */
 function leaderOf(state: CloudState, cluster: SimulatedCloudCluster): MemberMachine | null {
   const voters = membersOf(state, cluster).filter(({ etcd }) => etcd.listed && !etcd.learner)

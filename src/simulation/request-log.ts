@@ -17,6 +17,7 @@ export const CALL_NAMES = [
   'etcdHealth',
   'etcdStatus',
   'readyz',
+  'moveLeader',
   'other',
 ] as const
 
@@ -88,9 +89,9 @@ export class RequestLog {
     return [...this.#reads, ...this.#changing].sort((a, b) => a.number - b.number)
   }
 
-  /** The calls that ask for a change, in the order of arrival. */
+  /** The calls that ask for a change of a machine, in the order of arrival. Who leads etcd is none. */
   acts(): LoggedRequest[] {
-    return [...this.#changing]
+    return this.#changing.filter(({ call }) => call !== 'moveLeader')
   }
 
   clear(): void {

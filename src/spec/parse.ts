@@ -197,6 +197,7 @@ function toSpec(request: CheckedRequest): RolloutSpec {
     pools: Object.entries(request.pools).map(([name, pool]) => toPool(name, pool)),
     rollout: request.rollout,
     startStopped: request.startStopped,
+    selfHosted: request.selfHosted,
     tolerateUnready: request.preflight.tolerateUnready,
     drain: toDrainPolicy(request.drain),
     limits: {
@@ -206,6 +207,7 @@ function toSpec(request: CheckedRequest): RolloutSpec {
       machineSeconds: request.machineTimeout,
       verifySeconds: request.verify.timeout,
       settleSeconds: request.verify.settle,
+      waitsForCriticalPods: request.verify.criticalPods === 'wait',
       releaseSeconds: request.releaseTimeout,
     },
   }

@@ -83,6 +83,10 @@ export const rolloutSchema = z.strictObject({
     .boolean()
     .default(true)
     .describe('bring machines that somebody stopped up to date too, and start them; false leaves them alone'),
+  selfHosted: z
+    .boolean()
+    .default(false)
+    .describe('true: the cluster may be rolled although noderoll’s only worker, or Temporal, runs in it'),
   drain: drain.prefault({}).describe('how nodes are drained; docs/drain.md explains every policy'),
   preflight: z
     .strictObject({
@@ -103,6 +107,10 @@ export const rolloutSchema = z.strictObject({
       settle: duration(0)
         .default(5)
         .describe('time between the two good looks that end a verify; 0: one look is enough'),
+      criticalPods: z
+        .enum(['wait', 'ignore'])
+        .default('wait')
+        .describe('wait: its static pods and those of the system-* priority classes have to be Ready, too'),
     })
     .prefault({})
     .describe('when a node is back in service'),

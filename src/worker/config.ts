@@ -8,6 +8,7 @@ import {
 } from '../client/connection-settings.js'
 import type { Setting, Variables } from '../client/setting.js'
 import type { Problem } from '../core/model.js'
+import type { PodPlace } from '../core/self-hosting.js'
 
 const LOG_LEVELS = ['TRACE', 'DEBUG', 'INFO', 'WARN', 'ERROR'] as const
 
@@ -21,6 +22,8 @@ export interface WorkerConfig {
   readonly metricsAddress: string | null
   /** Workflow code that was bundled before; null: bundled at every start, which takes seconds. */
   readonly workflowBundle: string | null
+  /** Where in Kubernetes this process runs, by the downward API; null: not said. */
+  readonly place: PodPlace | null
   /** Steps a second that all workers of the task queue begin together (ADR 14); null: as many as they can. */
   readonly activitiesPerSecond: number | null
   /** Every setting and its origin, without secrets. */
@@ -45,6 +48,7 @@ export function workerConfig(sources: WorkerSources): Checked<WorkerConfig> {
     healthPort: portOf(env, problems),
     metricsAddress: metricsAddressOf(env, problems),
     workflowBundle: bundleOf(env, problems),
+    place: placeOf(env, problems),
     activitiesPerSecond: activitiesOf(pace, problems),
   }
   if (!connection.ok || problems.length > 0) return { ok: false, problems }
@@ -53,6 +57,7 @@ export function workerConfig(sources: WorkerSources): Checked<WorkerConfig> {
     said('log level', own.logLevel, 'NODEROLL_LOG_LEVEL', env),
     said('health port', own.healthPort ?? 'off', 'NODEROLL_HEALTH_PORT', env),
     said('metrics address', own.metricsAddress ?? 'off', 'NODEROLL_METRICS_ADDRESS', env),
+    said('node', own.place?.node ?? 'not said', 'NODEROLL_NODE_NAME', env),
     said('workflow bundle', own.workflowBundle ?? 'made at start', 'NODEROLL_WORKFLOW_BUNDLE', env),
     {
       name: 'activities per second',
@@ -106,6 +111,29 @@ function bundleOf(env: Variables, problems: Problem[]): string | null {
     what: `names ${path}, which does not exist`,
     fix: `make it with: noderoll worker --write-bundle ${path}`,
   })
+  return null
+}
+
+const PLACE = {
+  NODEROLL_NODE_NAME: 'spec.nodeName',
+  NODEROLL_POD_NAMESPACE: 'metadata.namespace',
+  NODEROLL_POD_NAME: 'metadata.name',
+} as const
+
+/** All three or none: half a place would pass for none, and the worker would drain itself in the middle of a pool. */
+function placeOf(env: Variables, problems: Problem[]): PodPlace | null {
+  const { NODEROLL_NODE_NAME: node, NODEROLL_POD_NAMESPACE: namespace, NODEROLL_POD_NAME: pod } = env
+  if (node && namespace && pod) return { node, namespace, pod }
+  if (node || namespace || pod) {
+    for (const [name, field] of Object.entries(PLACE)) {
+      if (env[name]) continue
+      problems.push({
+        where: name,
+        what: 'is missing beside the others',
+        fix: `set it from the pod's ${field} by the downward API`,
+      })
+    }
+  }
   return null
 }
 

@@ -1,7 +1,9 @@
 import { type NativeConnection, Worker, type WorkerOptions } from '@temporalio/worker'
 import { createActivities } from '../activities/create.js'
 import { SEARCH_ATTRIBUTES } from '../api/messages.js'
+import type { PodPlace } from '../core/self-hosting.js'
 import { temporalExecutions } from '../providers/temporal/executions.js'
+import { workerIdentity } from '../providers/temporal/worker-identity.js'
 import { bundleWorkflows } from './bundle.js'
 import { createWorld } from './world.js'
 
@@ -19,6 +21,10 @@ export interface WorkerSettings {
   /** Of all workers of the task queue together; the server keeps to what the last one that asked for work has said. */
   readonly activitiesPerSecond?: number | null
   readonly identity?: string
+  /** `host:port` of the Temporal server, as the connection was made with. */
+  readonly address: string
+  /** Where in Kubernetes this process runs, as it was told; null: nowhere it knows of. */
+  readonly place?: PodPlace | null
   readonly interceptors?: NonNullable<WorkerOptions['interceptors']>
 }
 
@@ -26,7 +32,8 @@ export interface WorkerSettings {
 export async function createWorker(settings: WorkerSettings): Promise<Worker> {
   const { connection, namespace, taskQueue, activitiesPerSecond = null } = settings
   const names = Object.values(SEARCH_ATTRIBUTES).map((key) => key.name)
-  const executions = await temporalExecutions(connection, namespace, names)
+  const { address } = settings
+  const executions = await temporalExecutions(connection, { namespace, taskQueue, address }, names)
   const world = createWorld(executions)
   const graceSeconds = settings.shutdownGraceSeconds ?? SHUTDOWN_GRACE_SECONDS
   return Worker.create({
@@ -36,7 +43,7 @@ export async function createWorker(settings: WorkerSettings): Promise<Worker> {
     activities: createActivities(world),
     // The watches of the world live as long as the worker runs, however it ends.
     plugins: [{ name: 'noderoll.world', runWorker: (running, next) => next(running).finally(world.close) }],
-    ...(settings.identity === undefined ? {} : { identity: settings.identity }),
+    identity: settings.identity ?? workerIdentity(settings.place ?? null),
     ...(settings.interceptors === undefined ? {} : { interceptors: settings.interceptors }),
     workflowBundle: settings.workflowBundle ?? (await bundleWorkflows()),
     shutdownGraceTime: `${graceSeconds} seconds`,

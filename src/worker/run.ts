@@ -58,6 +58,8 @@ async function work(config: WorkerConfig, runtime: Runtime, polling: Polling): P
     connection,
     namespace: settings.namespace.value,
     taskQueue: settings.taskQueue.value,
+    address: settings.address.value,
+    place: config.place,
     activitiesPerSecond,
     ...(workflowBundle === null ? {} : { workflowBundle: { codePath: workflowBundle } }),
   }).catch((error: unknown) => {

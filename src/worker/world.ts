@@ -10,6 +10,12 @@ import type { Records } from '../ports/records.js'
 import { azureEnvironment } from '../providers/azure-vm/environment.js'
 import { AzureVmMachines } from '../providers/azure-vm/machines.js'
 import { azureVmOptions } from '../providers/azure-vm/options.js'
+import {
+  etcdApiServerControlPlane,
+  etcdControlPlane,
+  etcdMetricsControlPlane,
+} from '../providers/etcd/control-planes.js'
+import { etcdApiServerOptions, etcdMetricsOptions, etcdOptions } from '../providers/etcd/schema.js'
 import { KubernetesApi } from '../providers/kubernetes/api.js'
 import { type KubernetesCluster, kubernetesCluster } from '../providers/kubernetes/cluster.js'
 import { kubernetesRecords } from '../providers/kubernetes/records.js'
@@ -36,6 +42,18 @@ export const MACHINES: Readonly<Record<string, Provider<Machines>>> = {
 }
 
 export const CONTROL_PLANES: Readonly<Record<string, Provider<ControlPlane>>> = {
+  etcd: {
+    options: etcdOptions,
+    make: ({ options }) => etcdControlPlane(etcdOptions.parse(options)),
+  },
+  'etcd-metrics': {
+    options: etcdMetricsOptions,
+    make: ({ options }) => etcdMetricsControlPlane(etcdMetricsOptions.parse(options)),
+  },
+  'etcd-api-server': {
+    options: etcdApiServerOptions,
+    make: ({ options }) => etcdApiServerControlPlane(etcdApiServerOptions.parse(options)),
+  },
   simulated: {
     options: simulatedOptions,
     make: ({ options }) => new SimulatedControlPlane(simulatedOptions.parse(options)),

@@ -21,7 +21,9 @@ const TOKEN = 'token-1'
 const EXECUTIONS: Executions = {
   server: 'temporal.example:7233',
   namespace: 'default',
+  host: 'localhost',
   searchAttributes: false,
+  workers: async () => [],
   chain: async () => 'open',
 }
 

@@ -183,7 +183,7 @@ describe('settings for a type that cannot lose a node', () => {
       'one of two stacked control nodes would be out of date',
       asking('control', LARGE),
       [aControl('cp-1'), aControl('cp-2', { machine: { offering: 'large' } })],
-      [refused('cp-1', 'there are only 2 control nodes with stacked etcd')],
+      [refused('cp-1', 'one of only 2 control nodes with stacked etcd')],
     ],
     ['one of three may be', asking('control', LARGE), several(3, aControl, 'cp'), []],
     ['the settings change nothing', asking('control', { offerings: ['small', 'large'] }), one, []],
@@ -210,8 +210,8 @@ describe('settings for a type that cannot lose a node', () => {
     const found = facts([asking('etcd', LARGE)], several(2, anEtcd, 'e'))
 
     expect(said(found, true)).toEqual([
-      'pools.etcd: would put e-1 out of date, and etcd cannot lose a node: it is there are only 2 etcd members',
-      'pools.etcd: would put e-2 out of date, and etcd cannot lose a node: it is there are only 2 etcd members',
+      'pools.etcd: would put e-1 out of date, and etcd cannot lose a node: it is one of only 2 etcd members',
+      'pools.etcd: would put e-2 out of date, and etcd cannot lose a node: it is one of only 2 etcd members',
     ])
   })
 

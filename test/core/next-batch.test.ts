@@ -421,7 +421,7 @@ describe('types that cannot lose a node', () => {
       'two etcd members are skipped',
       [...several(2, anEtcd, 'e'), aWorker('w-1')],
       'w-1 roll',
-      ['e-1', 'e-2'].map((name) => `${name}: etcd cannot lose a node: it is there are only 2 etcd members`),
+      ['e-1', 'e-2'].map((name) => `${name}: etcd cannot lose a node: it is one of only 2 etcd members`),
     ],
     [
       'one that is stopped is started: that loses nothing',

@@ -41,7 +41,7 @@ describe('the order of a rollout', () => {
       aControl('cp-1'),
     ]
 
-    expect(namesOf(inRollOrder(members, ['b', 'a', 'control', 'etcd']))).toEqual([
+    expect(namesOf(inRollOrder(members, ['b', 'a', 'control', 'etcd'], []))).toEqual([
       'e-1',
       'cp-1',
       'cp-2',
@@ -57,11 +57,11 @@ describe('the order of a rollout', () => {
       ...['cp-1', 'cp-2'].map((name) => aControl(name)),
       anEtcd('e-1'),
     ]
-    const expected = namesOf(inRollOrder(members, ['worker']))
+    const expected = namesOf(inRollOrder(members, ['worker'], []))
 
     fc.assert(
       fc.property(fc.shuffledSubarray(members, { minLength: members.length }), (shuffled) => {
-        expect(namesOf(inRollOrder(shuffled, ['worker']))).toEqual(expected)
+        expect(namesOf(inRollOrder(shuffled, ['worker'], []))).toEqual(expected)
       }),
     )
   })

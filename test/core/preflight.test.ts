@@ -330,6 +330,47 @@ describe('before a control or etcd node is stopped', () => {
     expect(preflight(aBatch([rolled]), facts(members, found))).toEqual(expected)
   })
 
+  it.each<[string, Member, Partial<PreflightFacts>, string[]]>([
+    [
+      'another one is cordoned by somebody',
+      aControl('cp-3', { node: { unschedulable: true } }),
+      stackedWell,
+      ['control node cp-3 is cordoned; uncordon it when whoever cordoned it is done'],
+    ],
+    [
+      'another tool takes another one down',
+      aControl('cp-3', { node: { busyWith: 'Karpenter (taint karpenter.sh/disrupted)' } }),
+      stackedWell,
+      ['control node cp-3 is being taken down by Karpenter (taint karpenter.sh/disrupted); wait for its end'],
+    ],
+    [
+      'one of no pool is cordoned',
+      aControl('cp-3'),
+      { ...stackedWell, outsiders: [aNode('o-1', { controlPlane: true, unschedulable: true })] },
+      [
+        'etcd would keep 2 healthy voters of 4, needs 3 (o-1 is missing from the member list)',
+        'control node o-1 is cordoned; uncordon it when whoever cordoned it is done',
+      ],
+    ],
+    [
+      'one of ours is cordoned by us: recovery’s',
+      aControl('cp-3', { node: { unschedulable: true, marks: CORDONED_BY_US } }),
+      stackedWell,
+      [],
+    ],
+  ])('CKS-12 the quorum may be gone in a minute: %s', (_, third, found, expected) => {
+    const [first, second] = controls as [Member, Member]
+
+    expect(quorumHoldups([aBatchNode(first)], facts([first, second, third], found))).toEqual(expected)
+  })
+
+  it('CKS-12 the one that goes may be cordoned itself', () => {
+    const cordoned = aControl('cp-1', { node: { unschedulable: true } })
+    const [, ...others] = controls
+
+    expect(quorumHoldups([aBatchNode(cordoned)], facts([cordoned, ...others], stackedWell))).toEqual([])
+  })
+
   it('B07 b all of etcd is healthy, but one of its members has no Node: refused, and named', () => {
     const found = facts(controls.slice(0, 2), stackedWell)
 

@@ -195,7 +195,7 @@ describe('types that cannot lose a node', () => {
       'control',
       controls(2),
       [],
-      'there are only 2 control nodes with stacked etcd',
+      'one of only 2 control nodes with stacked etcd',
     ],
     ['three control nodes', 'control', controls(3), [], null],
     ['four control nodes', 'control', controls(4), [], null],
@@ -211,7 +211,7 @@ describe('types that cannot lose a node', () => {
       'control',
       controls(2),
       [aNode('o-1')],
-      'there are only 2 control nodes with stacked etcd',
+      'one of only 2 control nodes with stacked etcd',
     ],
     [
       'all pools of a type together',
@@ -229,7 +229,7 @@ describe('types that cannot lose a node', () => {
       'the only one of its type (control nodes)',
     ],
     ['one etcd member', 'etcd', etcds(1), [], 'the only one of its type (etcd members)'],
-    ['two etcd members', 'etcd', [...controls(3), ...etcds(2)], [], 'there are only 2 etcd members'],
+    ['two etcd members', 'etcd', [...controls(3), ...etcds(2)], [], 'one of only 2 etcd members'],
     ['three etcd members', 'etcd', etcds(3), [], null],
     ['one worker: workers can always go', 'worker', [aWorker('w-1')], [], null],
   ])('CKS-14 %s', (_, type, members, outsiders, expected) => {

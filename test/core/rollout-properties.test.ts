@@ -127,6 +127,7 @@ const FLEET: fc.Arbitrary<Fleet> = fc
         { control: 'x' },
       ),
       startStopped: fc.boolean(),
+      goLast: fc.subarray(members.map(nameOf), { maxLength: Math.min(2, members.length) }),
       left: fc.subarray(members, { maxLength: Math.min(2, members.length) }),
     })
   })
@@ -249,6 +250,9 @@ function takesDown({ how }: BatchNode): boolean {
 function isSorted(numbers: readonly number[]): boolean {
   return numbers.every((number, index) => index === 0 || (numbers[index - 1] ?? 0) <= number)
 }
+
+/** More than any number in a name. */
+const LATE = 1_000
 
 const stepsOf = (fleet: Fleet) => rollOut(fleet).steps
 
@@ -396,14 +400,18 @@ describe('any fleet, the whole rollout', () => {
     )
   })
 
-  it('CKS-08 inside a pool nodes go in the order people count', () => {
+  it('CKS-08 inside a pool nodes go in the order people count, those that go last after all others', () => {
     fc.assert(
       fc.property(FLEET, (fleet) => {
         const ordinary = stepsOf(fleet).filter(({ batch }) => !batch.recovery)
         for (const pool of fleet.facts.pools) {
           const numbers = ordinary
             .filter(({ batch }) => batch.pool === pool.name)
-            .flatMap(({ batch }) => batch.nodes.map((node) => Number(node.machineName.split('-')[1])))
+            .flatMap(({ batch }) => batch.nodes)
+            .map((node) => {
+              const last = fleet.facts.goLast.includes(batchNodeName(node))
+              return Number(node.machineName.split('-')[1]) + (last ? LATE : 0)
+            })
           expect(isSorted(numbers)).toBe(true)
         }
       }),

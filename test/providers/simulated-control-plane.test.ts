@@ -141,6 +141,20 @@ describe('simulated control plane', () => {
     expect(await controlPlane.apiServer('c-9', signal())).toMatchObject({ kind: 'notOk' })
   })
 
+  it('CKS-13 hands the leadership over, only from the one that has it, only to one that is healthy', async () => {
+    const leading = async () => Object.values(await members()).find(({ leader }) => leader)?.name
+    const first = (await leading()) ?? ''
+    const [second = '', third = ''] = NAMES.filter((name) => name !== first)
+    cloud.scriptEtcd(second, { healthy: false })
+
+    expect(await controlPlane.handOverFrom(second, signal())).toEqual({ kind: 'notLeading' })
+    expect(await controlPlane.handOverFrom(first, signal())).toEqual({ kind: 'handedOver', to: third })
+    expect(await leading()).toBe(third)
+    cloud.scriptEtcd(first, { healthy: false })
+    expect(await controlPlane.handOverFrom(third, signal())).toMatchObject({ kind: 'cannot' })
+    expect(await leading()).toBe(third)
+  })
+
   it('throws only the caller’s own reason to stop', async () => {
     const reason = new Error('no longer wanted')
 

@@ -286,6 +286,8 @@ describe('a rollout on Azure VMs', () => {
   })
 
   it('CKS-08, CKS-13, CKS-18 rolls three control VMs one at a time, each a healthy member again before the next', async () => {
+    // c-1 leads etcd at first.
+    const order = ['c-2', 'c-3', 'c-1']
     await azure.startCluster({ control: 3, workers: 1, delays: SLOW })
     await azure.bed.startWorker()
 
@@ -293,10 +295,10 @@ describe('a rollout on Azure VMs', () => {
 
     expect(end).toMatchObject({
       kind: 'completed',
-      result: { done: { names: ['c-1', 'c-2', 'c-3'] }, state: 'Running' },
+      result: { done: { names: order }, state: 'Running' },
     })
     expect(azure.acts()).toEqual(
-      ['c-1', 'c-2', 'c-3'].flatMap((name) => [`deallocate ${name}`, `updateVm ${name}`, `start ${name}`]),
+      order.flatMap((name) => [`deallocate ${name}`, `updateVm ${name}`, `start ${name}`]),
     )
   })
 })

@@ -44,7 +44,8 @@ describe('planRollout', () => {
       nodes: names.map((name) => `${name}: ${why}`),
     })
     expect(plan.batches).toEqual([
-      ...['e-1', 'e-2', 'e-3'].map((name) => one('etcd', 'root disk 50 → 60 GiB', name)),
+      // e-1 leads and goes last.
+      ...['e-2', 'e-3', 'e-1'].map((name) => one('etcd', 'root disk 50 → 60 GiB', name)),
       ...['c-1', 'c-2', 'c-3'].map((name) => one('control', 'offering small → huge', name)),
       one('worker', 'offering small → large', 'w-1', 'w-2'),
       one('worker', 'offering small → large', 'w-3'),

@@ -7,6 +7,7 @@ import {
   expectAsFound,
   found,
   nodeWrites,
+  patchNode,
   untilReadiness,
 } from '../support/batch-nodes.js'
 import { answer } from '../support/proxy.js'
@@ -134,7 +135,7 @@ describe('preflight of a batch', () => {
     ['behind', { lag: 5_000 }, 'c-3 lags behind'],
     ['missing', { listed: false }, 'c-3 is missing from the member list'],
     ['unreachable', { joinMs: 3_600_000 }, 'c-3 is unreachable'],
-  ])('CKS-13, B07 does not touch c-1 while the etcd member of c-3 is %s', async (_state, sick, said) => {
+  ])('CKS-13, B07 touches no other node while the etcd member of c-3 is %s', async (_state, sick, said) => {
     await bed.startCluster({ control: 3, workers: 0 })
     Object.assign(member('c-3'), sick)
     const position = await bed.kube.audit.mark()
@@ -184,15 +185,62 @@ describe('preflight of a batch', () => {
     expect(await bed.kube.audit.writes(position, 'noderoll')).toEqual([])
   })
 
+  it.each([
+    [
+      'cordoned',
+      { spec: { unschedulable: true } },
+      { spec: { unschedulable: false } },
+      'control node c-3 is cordoned; uncordon it when whoever cordoned it is done',
+    ],
+    [
+      'taken down by another tool',
+      { metadata: { annotations: { 'weave.works/kured-reboot-in-progress': 'now' } } },
+      { metadata: { annotations: { 'weave.works/kured-reboot-in-progress': null } } },
+      'control node c-3 is being taken down by kured (annotation weave.works/kured-reboot-in-progress); wait for its end',
+    ],
+  ])(
+    'CKS-12 stops no control node while another one is %s, and goes on when it is free again',
+    async (_what, taken, freed, why) => {
+      await bed.startCluster({ control: 3, workers: 0 })
+      for (const name of ['c-1', 'c-3']) bed.cluster.cloud.machine(name).offering = 'large'
+      await patchNode(bed, 'c-3', taken)
+      const position = await bed.kube.audit.mark()
+      await bed.startWorker()
+
+      const refused = await bed.roll(CONTROL)
+      const writesBefore = await nodeWrites(bed, position)
+      const actsBefore = bed.acts(false)
+      const handle = await bed.start(bed.spec({ ...CONTROL, preflight: { timeout: '30s' } }))
+      const { waitsFor } = await waitUntil(
+        async () => {
+          const progress = await handle.query<Progress>('progress')
+          return progress.waitsFor.length > 0 && progress
+        },
+        { for: 'progress to say what is waited for' },
+      )
+      await patchNode(bed, 'c-3', freed)
+      const end = await bed.endOf(handle)
+
+      expect(refused).toMatchObject({
+        kind: 'failed',
+        type: 'PreflightFailed',
+        message: expect.stringContaining(why),
+      })
+      expect([writesBefore, actsBefore]).toEqual([[], []])
+      expect(waitsFor).toEqual([why])
+      expect(end).toMatchObject({ kind: 'completed', result: { done: { names: ['c-2'] } } })
+    },
+  )
+
   it('CKS-13, K1 does not stop a control node when another member falls ill between preflight and stop', async () => {
     await bed.startCluster({ control: 3, workers: 0 })
     const before = await found(bed)
-    // The first time that noderoll looks at c-1 alone is when it cordons it: preflight is over.
+    // The first time that noderoll looks at c-2 alone (c-1 leads and goes last) is when it cordons it: preflight is over.
     const unsubscribe = bed.cluster.cloud.onRequest(
-      { call: 'get', machine: 'c-1' },
+      { call: 'get', machine: 'c-2' },
       () => {
         unsubscribe()
-        member('c-2').healthy = false
+        member('c-3').healthy = false
       },
       'arrival',
     )
@@ -203,8 +251,8 @@ describe('preflight of a batch', () => {
     expect(end).toMatchObject({
       kind: 'failed',
       type: 'PreflightFailed',
-      message: expect.stringMatching(/c-1 was not stopped: etcd would keep 1 healthy voters of 3, needs 2/),
-      result: { failed: [{ node: 'c-1', step: 'stop' }], leftCordoned: [] },
+      message: expect.stringMatching(/c-2 was not stopped: etcd would keep 1 healthy voters of 3, needs 2/),
+      result: { failed: [{ node: 'c-2', step: 'stop' }], leftCordoned: [] },
     })
     expect(bed.acts(false)).toEqual([])
     await expectAsFound(bed, before)
@@ -212,7 +260,7 @@ describe('preflight of a batch', () => {
 
   it('CKS-13 does not stop an external etcd member while another one is ill', async () => {
     await bed.startCluster({ control: 1, etcd: 3, workers: 0 })
-    member('e-2').healthy = false
+    member('e-3').healthy = false
     await bed.startWorker()
 
     const end = await bed.roll({
@@ -223,7 +271,7 @@ describe('preflight of a batch', () => {
     expect(end).toMatchObject({
       kind: 'failed',
       type: 'PreflightFailed',
-      message: expect.stringContaining('etcd would keep 1 healthy voters of 3, needs 2 (e-2 is unhealthy)'),
+      message: expect.stringContaining('etcd would keep 1 healthy voters of 3, needs 2 (e-3 is unhealthy)'),
     })
     expect(bed.acts(false)).toEqual([])
   })

@@ -9,7 +9,7 @@ import {
   nodeWrites,
   patchNode,
 } from '../support/batch-nodes.js'
-import { addBudget, evictions, runWorkload } from '../support/batch-pods.js'
+import { addBudget, evictions, PODS, podsOf, runWorkload } from '../support/batch-pods.js'
 import { marksOf, type Node, RolloutBed } from '../support/rollout-bed.js'
 import { waitUntil } from '../support/wait.js'
 
@@ -141,11 +141,12 @@ describe('the verify of a node', () => {
     ['its etcd member lags behind', { lag: 5_000 }, {}],
     ['its etcd member is a learner', { learner: true }, {}],
     ['its etcd member is unhealthy', { healthy: false }, {}],
-    ['its API server is not ready: /readyz of c-1: 500', {}, { ready: false, reason: 'starting' }],
+    ['its API server is not ready: /readyz of c-2: 500', {}, { ready: false, reason: 'starting' }],
   ])('CKS-18 does not go on to the next control node while %s', async (said, sick, api) => {
     await bed.startCluster({ control: 3, workers: 0 })
-    const { etcd, apiServer } = bed.cluster.cloud.machine('c-1')
-    bed.cluster.cloud.onRequest({ call: 'start', machine: 'c-1' }, () => {
+    // c-1 leads and goes last.
+    const { etcd, apiServer } = bed.cluster.cloud.machine('c-2')
+    bed.cluster.cloud.onRequest({ call: 'start', machine: 'c-2' }, () => {
       Object.assign(etcd ?? {}, sick)
       Object.assign(apiServer ?? {}, api)
     })
@@ -161,8 +162,79 @@ describe('the verify of a node', () => {
       type: 'VerifyFailed',
       message: expect.stringContaining(said),
     })
-    expect(bed.acts()).toEqual(['stop c-1', 'setOffering c-1', 'start c-1'])
-    expect(isCordoned(await bed.node('c-1'))).toBe(true)
+    expect(bed.acts()).toEqual(['stop c-2', 'setOffering c-2', 'start c-2'])
+    expect(isCordoned(await bed.node('c-2'))).toBe(true)
+  })
+
+  describe('CKS-18 a pod that the node cannot do without', () => {
+    const NEVER_READY = { metadata: { annotations: { 'simulation.noderoll.io/never-ready': 'true' } } }
+
+    /** From the start of w-1's machine on its pod of the critical DaemonSet is not ready. */
+    async function startCluster(): Promise<string> {
+      await bed.startCluster({ workers: 1 })
+      await runWorkload(bed.kube.api, 'DaemonSet', 'proxy', {
+        on: 'w-1',
+        priorityClass: 'system-node-critical',
+        tolerations: [{ operator: 'Exists' }],
+      })
+      const [pod] = await podsOf(bed.kube.api, 'proxy')
+      const name = pod?.metadata.name ?? ''
+      makeNotReady('w-1', `${PODS}/${name}`)
+      await bed.startWorker()
+      return name
+    }
+
+    function makeNotReady(machine: string, path: string): void {
+      bed.cluster.cloud.onRequest(
+        { call: 'start', machine },
+        async () => void (await bed.kube.api.ok('PATCH', path, NEVER_READY)),
+        'arrival',
+      )
+    }
+
+    it('and that is not ready after the restart holds the verify, and is named', async () => {
+      const pod = await startCluster()
+
+      const end = await bed.roll(IMPATIENT)
+
+      expect(end).toMatchObject({
+        kind: 'failed',
+        type: 'VerifyFailed',
+        message: expect.stringContaining(`w-1: pod default/${pod} is not ready`),
+      })
+      expect(isCordoned(await bed.node('w-1'))).toBe(true)
+    })
+
+    it('does not with criticalPods: ignore', async () => {
+      await startCluster()
+
+      const end = await bed.roll({
+        ...TO_LARGE,
+        verify: { timeout: '30s', settle: 0, criticalPods: 'ignore' },
+      })
+
+      expect(end).toMatchObject({ kind: 'completed', result: { done: { names: ['w-1'] } } })
+      expect(isCordoned(await bed.node('w-1'))).toBe(false)
+    })
+
+    it('may be a static pod of a control node: the next one is not touched', async () => {
+      await bed.startCluster({ control: 3, workers: 0 })
+      // c-1 leads and goes last.
+      makeNotReady('c-2', '/api/v1/namespaces/kube-system/pods/kube-scheduler-c-2')
+      await bed.startWorker()
+
+      const end = await bed.roll({
+        pools: { control: { offering: 'large' } },
+        verify: { timeout: '2s', settle: 0 },
+      })
+
+      expect(end).toMatchObject({
+        kind: 'failed',
+        type: 'VerifyFailed',
+        message: expect.stringContaining('c-2: pod kube-system/kube-scheduler-c-2 is not ready'),
+      })
+      expect(bed.acts()).toEqual(['stop c-2', 'setOffering c-2', 'start c-2'])
+    })
   })
 
   it('CKS-18 wants the node good twice, settle apart: a flap begins anew', async () => {

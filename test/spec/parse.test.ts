@@ -65,6 +65,7 @@ describe('a request with every default filled in', () => {
       ],
       rollout: false,
       startStopped: true,
+      selfHosted: false,
       tolerateUnready: 0,
       drain: DRAIN_POLICY,
       limits: {
@@ -74,6 +75,7 @@ describe('a request with every default filled in', () => {
         machineSeconds: 900,
         verifySeconds: 900,
         settleSeconds: 5,
+        waitsForCriticalPods: true,
         releaseSeconds: 86_400,
       },
     })
@@ -104,6 +106,7 @@ describe('a request with every default filled in', () => {
       },
       rollout: true,
       startStopped: false,
+      selfHosted: true,
       drain: {
         timeout: '10m',
         gracePeriod: '30s',
@@ -122,7 +125,7 @@ describe('a request with every default filled in', () => {
         force: { drainOlderThan: '5m', lastForcedOlderThan: '2m', podOlderThan: '1h' },
       },
       preflight: { timeout: '1h', tolerateUnready: 1 },
-      verify: { timeout: 120, settle: 0 },
+      verify: { timeout: 120, settle: 0, criticalPods: 'ignore' },
       batchTimeout: '45m',
       changeReserve: '15m',
       machineTimeout: '20m',
@@ -181,6 +184,7 @@ describe('a request with every default filled in', () => {
       ],
       rollout: true,
       startStopped: false,
+      selfHosted: true,
       tolerateUnready: 1,
       drain: {
         timeoutSeconds: 600,
@@ -223,6 +227,7 @@ describe('a request with every default filled in', () => {
         machineSeconds: 1200,
         verifySeconds: 120,
         settleSeconds: 0,
+        waitsForCriticalPods: false,
         releaseSeconds: 21_600,
       },
     })

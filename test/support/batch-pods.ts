@@ -17,6 +17,7 @@ export interface WorkloadOptions {
   readonly tolerations?: readonly object[]
   /** This node rather than the others, while it takes pods. */
   readonly preferred?: string
+  readonly priorityClass?: string
   /** False: they may stay pending. */
   readonly untilReady?: boolean
 }
@@ -72,7 +73,7 @@ export async function addBarePod(api: KubeApi, name: string, node: string): Prom
   })
 }
 
-function podSpec({ on, graceSeconds = 0, tolerations = [], preferred }: WorkloadOptions) {
+function podSpec({ on, graceSeconds = 0, tolerations = [], preferred, priorityClass }: WorkloadOptions) {
   const preference = {
     matchExpressions: [{ key: 'kubernetes.io/hostname', operator: 'In', values: [preferred] }],
   }
@@ -80,6 +81,7 @@ function podSpec({ on, graceSeconds = 0, tolerations = [], preferred }: Workload
     nodeSelector: typeof on === 'string' ? { 'kubernetes.io/hostname': on } : on,
     terminationGracePeriodSeconds: graceSeconds,
     tolerations,
+    ...(priorityClass === undefined ? {} : { priorityClassName: priorityClass }),
     containers: [{ name: 'main', image: 'registry.example/app:1' }],
     ...(preferred === undefined
       ? {}

@@ -54,6 +54,7 @@ export function aNode(name: string, overrides: Partial<NodeRecord> = {}): NodeRe
     unschedulable: false,
     controlPlane: false,
     ephemeralStorageKiB: 50_000_000,
+    busyWith: null,
     marks: NO_MARKS,
     ...overrides,
   }
@@ -135,6 +136,7 @@ export function someFacts(members: readonly Member[], overrides: Partial<Rollout
     outsiders: [],
     skippedPools: {},
     startStopped: true,
+    goLast: [],
     ...overrides,
   }
 }
@@ -200,6 +202,7 @@ export function aVoter(name: string, overrides: Partial<EtcdMember> = {}): EtcdM
     health: 'healthy',
     caughtUp: true,
     leader: false,
+    alarms: [],
     ...overrides,
   }
 }

@@ -3,6 +3,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ensureControlPlane } from '../../scripts/control-plane.mjs'
 import { AuditLog } from './audit.js'
+import { Balancer } from './balancer.js'
 import { selfSigned } from './certificates.js'
 import { KubeApi } from './kube-api.js'
 import { kubeconfigText } from './kubeconfig.js'
@@ -21,6 +22,8 @@ export interface ControlPlaneOptions {
   /** More API servers on the same etcd. */
   extraApiServers?: number
   etcdMembers?: number
+  /** As many API servers as etcd members, each with the member beside it only, and a load balancer before them. */
+  stacked?: boolean
   apiServerArgs?: string[]
 }
 
@@ -34,6 +37,8 @@ export interface ControlPlaneAccess {
   /** By user; `admin` is in system:masters. */
   tokens: Record<string, string>
   auditLog: string
+  /** Client URLs of etcd, in the order of its members. */
+  etcdUrls?: string[]
   /** Holds data, configuration and logs while it runs. */
   folder: string
   /** The program. */
@@ -103,6 +108,7 @@ export class ControlPlane extends ControlPlaneClient {
   readonly controllerManager: ManagedProcess | undefined
   readonly scheduler: ManagedProcess | undefined
   readonly #processes: ProcessGroup
+  readonly #balancer: Balancer | undefined
 
   constructor(access: ControlPlaneAccess, parts: Parts) {
     super(access)
@@ -111,6 +117,7 @@ export class ControlPlane extends ControlPlaneClient {
     this.controllerManager = parts.controllerManager
     this.scheduler = parts.scheduler
     this.#processes = parts.processes
+    this.#balancer = parts.balancer
   }
 
   get apiServer(): ManagedProcess {
@@ -121,12 +128,14 @@ export class ControlPlane extends ControlPlaneClient {
 
   async stop(options: { keepLogs?: boolean } = {}): Promise<void> {
     this.close()
+    await this.#balancer?.close()
     await this.#processes.stop({ keepFolder: options.keepLogs ?? false })
   }
 }
 
 interface Parts {
   processes: ProcessGroup
+  balancer: Balancer | undefined
   apiServers: ManagedProcess[]
   etcd: ManagedProcess[]
   controllerManager: ManagedProcess | undefined
@@ -158,12 +167,15 @@ async function start(
   const { endpoints, etcd } = await startEtcd(processes, program('etcd'), options.etcdMembers ?? 1)
 
   const ports: number[] = []
-  for (let n = 0; n <= (options.extraApiServers ?? 0); n++) ports.push(await freePort())
+  const count = options.stacked ? endpoints.length : 1 + (options.extraApiServers ?? 0)
+  for (let n = 0; n < count; n++) ports.push(await freePort())
+  const balancer = options.stacked ? await Balancer.start(ports) : undefined
   const urls = ports.map((port) => `https://127.0.0.1:${port}`)
   const access: ControlPlaneAccess = {
     name: options.name ?? 'test',
-    url: urls[0] as string,
+    url: balancer?.url ?? (urls[0] as string),
     urls,
+    etcdUrls: endpoints,
     ca: files.ca,
     tokens: files.tokens,
     auditLog: files.auditLog,
@@ -177,7 +189,10 @@ async function start(
       processes.start({
         name: index === 0 ? 'kube-apiserver' : `kube-apiserver-${index + 1}`,
         program: program('kube-apiserver'),
-        args: [...apiServerArgs(files, endpoints, port), ...(options.apiServerArgs ?? [])],
+        args: [
+          ...apiServerArgs(files, options.stacked ? endpoints.slice(index, index + 1) : endpoints, port),
+          ...(options.apiServerArgs ?? []),
+        ],
         ready: () => apiServerReady(client.apiOf('admin', urls[index])),
       }),
     ),
@@ -217,7 +232,7 @@ async function start(
     options.scheduler === false ? undefined : startController('kube-scheduler', SCHEDULER, []),
   ])
   client.close()
-  return new ControlPlane(access, { processes, apiServers, etcd, controllerManager, scheduler })
+  return new ControlPlane(access, { processes, balancer, apiServers, etcd, controllerManager, scheduler })
 }
 
 const CONTROLLER_MANAGER = 'system:kube-controller-manager'
@@ -284,7 +299,7 @@ async function startEtcd(
   processes: ProcessGroup,
   program: string,
   count: number,
-): Promise<{ endpoints: string; etcd: ManagedProcess[] }> {
+): Promise<{ endpoints: string[]; etcd: ManagedProcess[] }> {
   const members: { name: string; client: string; peer: string }[] = []
   for (let n = 1; n <= count; n++) {
     const url = async () => `http://127.0.0.1:${await freePort()}`
@@ -300,18 +315,20 @@ async function startEtcd(
         ...['--listen-client-urls', client, '--advertise-client-urls', client],
         ...['--listen-peer-urls', peer, '--initial-advertise-peer-urls', peer, '--initial-cluster', cluster],
         ...['--log-level', 'warn'],
+        // Who leads is for a test to say, not for a machine that is short of time.
+        ...(count > 1 ? ['--heartbeat-interval', '300', '--election-timeout', '3000'] : []),
       ],
       ready: async () => {
         await waitUntil(async () => (await fetch(`${client}/health`)).ok, { for: `${name} to be healthy` })
       },
     }),
   )
-  return { endpoints: members.map(({ client }) => client).join(','), etcd: await Promise.all(start) }
+  return { endpoints: members.map(({ client }) => client), etcd: await Promise.all(start) }
 }
 
-function apiServerArgs(files: Files, etcdServers: string, port: number): string[] {
+function apiServerArgs(files: Files, etcdServers: readonly string[], port: number): string[] {
   return [
-    `--etcd-servers=${etcdServers}`,
+    `--etcd-servers=${etcdServers.join(',')}`,
     '--bind-address=127.0.0.1',
     '--advertise-address=127.0.0.1',
     `--secure-port=${port}`,

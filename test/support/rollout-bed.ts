@@ -5,6 +5,7 @@ import { ApplicationFailure } from '@temporalio/common'
 import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker'
 import type { RolloutResult } from '../../src/api/results.js'
 import { MARK_KEYS } from '../../src/core/marks.js'
+import type { PodPlace } from '../../src/core/self-hosting.js'
 import {
   type SimulatedCluster,
   type SimulatedClusterOptions,
@@ -78,9 +79,10 @@ export class RolloutBed {
   /** On the shared Temporal server unless the test has one with settings of its own. */
   static async open(
     own?: Pick<TemporalServer, 'address' | 'cli'> & { namespace?: string },
+    ownControlPlane?: RealControlPlane,
   ): Promise<RolloutBed> {
     const [kube, temporal] = await Promise.all([
-      realControlPlane(),
+      ownControlPlane ?? realControlPlane(),
       own === undefined ? realTemporal() : { ...own, namespace: own.namespace ?? 'default' },
     ])
     const connection = await Connection.connect({ address: temporal.address })
@@ -133,6 +135,7 @@ export class RolloutBed {
       connection,
       namespace,
       taskQueue,
+      address: this.address,
       workflowBundle: await workflowBundle(),
       shutdownGraceSeconds: 1,
     })
@@ -155,8 +158,13 @@ export class RolloutBed {
   }
 
   /** A worker in a process of its own, to be killed or frozen. Ended by `clean`. */
-  async startWorkerProcess(namespace = this.namespace): Promise<WorkerProcess> {
-    const worker = await WorkerProcess.start({ address: this.address, namespace, taskQueue: this.taskQueue })
+  async startWorkerProcess(namespace = this.namespace, place?: PodPlace): Promise<WorkerProcess> {
+    const worker = await WorkerProcess.start({
+      address: this.address,
+      namespace,
+      taskQueue: this.taskQueue,
+      ...(place === undefined ? {} : { place }),
+    })
     this.processes.push(worker)
     return worker
   }

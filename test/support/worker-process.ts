@@ -4,6 +4,7 @@ import { mkdtemp, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import type { PodPlace } from '../../src/core/self-hosting.js'
 import { workflowBundle } from './bundle.js'
 import type { KillPoint } from './kill-point.js'
 
@@ -13,6 +14,8 @@ export interface WorkerProcessSettings {
   readonly taskQueue: string
   /** Where it kills itself. */
   readonly killPoint?: KillPoint
+  /** The pod it is to think it runs in. */
+  readonly place?: PodPlace
 }
 
 let bundleFile: Promise<string> | undefined
@@ -36,6 +39,7 @@ export class WorkerProcess {
         NAMESPACE: settings.namespace,
         TASK_QUEUE: settings.taskQueue,
         BUNDLE: await bundleFile,
+        ...(settings.place === undefined ? {} : { PLACE: JSON.stringify(settings.place) }),
         ...(settings.killPoint === undefined ? {} : { KILL_POINT: JSON.stringify(settings.killPoint) }),
       },
     })

@@ -58,6 +58,26 @@ describe('the settings of a worker', () => {
     })
   })
 
+  it('CKS-24 knows its place in a cluster when it is told all of it, and asks for the rest when told half', () => {
+    const all = {
+      NODEROLL_NODE_NAME: 'w-1',
+      NODEROLL_POD_NAMESPACE: 'noderoll',
+      NODEROLL_POD_NAME: 'worker-0',
+    }
+
+    expect(config({})).toMatchObject({ ok: true, value: { place: null } })
+    expect(config(all)).toMatchObject({
+      ok: true,
+      value: { place: { node: 'w-1', namespace: 'noderoll', pod: 'worker-0' } },
+    })
+    expect(config({ ...all, NODEROLL_POD_NAME: '' })).toMatchObject({
+      ok: false,
+      problems: [
+        { where: 'NODEROLL_POD_NAME', fix: "set it from the pod's metadata.name by the downward API" },
+      ],
+    })
+  })
+
   it('names every mistake at once, those of the connection too', () => {
     const checked = config({
       TEMPORAL_TLS: 'TRUE',

@@ -3,11 +3,18 @@ import { ADDED_ANNOTATIONS } from '../../core/additions.js'
 import { parseMarks } from '../../core/marks.js'
 import type { NodeRecord, Readiness } from '../../core/model.js'
 import { METADATA, understood } from './objects.js'
+import { otherToolAt } from './other-tools.js'
 
 /** What we read of a Node. A missing condition or field is not an error: it makes the record say unknown. */
 export const NODE = z.object({
   metadata: METADATA,
-  spec: z.object({ providerID: z.string().nullish(), unschedulable: z.boolean().nullish() }).nullish(),
+  spec: z
+    .object({
+      providerID: z.string().nullish(),
+      unschedulable: z.boolean().nullish(),
+      taints: z.array(z.object({ key: z.string() })).nullish(),
+    })
+    .nullish(),
   status: z
     .object({
       conditions: z.array(z.object({ type: z.string(), status: z.string() })).nullish(),
@@ -49,6 +56,7 @@ export function nodeRecord(node: WireNode, bootId: string | null): NodeRecord {
     controlPlane:
       CONTROL_PLANE_LABELS.some((label) => label in labels) || labels['kubernetes.io/role'] === 'master',
     ephemeralStorageKiB: kibibytes(status?.capacity?.['ephemeral-storage']),
+    busyWith: otherToolAt(spec?.taints ?? [], metadata.annotations ?? {}),
     marks: parseMarks(metadata.annotations ?? {}),
   }
 }

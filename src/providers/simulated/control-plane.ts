@@ -1,6 +1,7 @@
+import { etcdMembers, type SeenMember, successionOf } from '../../core/etcd-view.js'
 import type { EtcdMember, EtcdView, Health } from '../../core/model.js'
 import { PortError } from '../../ports/errors.js'
-import type { ControlPlane } from '../../ports/etcd.js'
+import type { ControlPlane, HandedOver } from '../../ports/etcd.js'
 import { SimulatedClient } from './client.js'
 import { SimulatedMachines } from './machines.js'
 import { etcdHealthAnswer, etcdMembersAnswer, etcdStatusAnswer, type SimulatedOptions } from './schema.js'
@@ -8,15 +9,7 @@ import { etcdHealthAnswer, etcdMembersAnswer, etcdStatusAnswer, type SimulatedOp
 /** A member that hangs must not hold up what the others have to say. */
 const MEMBER_DEADLINE_MS = 2_000
 
-/** A follower so many entries behind still counts as caught up: a healthy one is never further than its last batch. */
-const MOST_LAG = 1_000n
-
-interface Seen {
-  readonly health: EtcdMember['health']
-  /** Null: not told. */
-  readonly appliedIndex: bigint | null
-  readonly leader: string | null
-}
+type Seen = Pick<SeenMember, 'health' | 'appliedIndex' | 'leader'>
 
 /** Asks each simulated etcd member and API server for itself. */
 export class SimulatedControlPlane implements ControlPlane {
@@ -35,19 +28,12 @@ export class SimulatedControlPlane implements ControlPlane {
     const list = await this.#ask(this.#client.call(path, etcdMembersAnswer, { signal }))
     if ('why' in list) return { kind: 'unknown', why: list.why }
     const seen = await Promise.all(list.answer.members.map(({ machine }) => this.#lookAt(machine, signal)))
-    const furthest = furthestOf(seen)
-    const members = list.answer.members.map((member, at): EtcdMember => {
+    const members = list.answer.members.map((member, at): SeenMember => {
       const { health = 'unknown', appliedIndex = null, leader = null } = seen[at] ?? {}
-      return {
-        id: member.ID,
-        name: member.name,
-        learner: member.isLearner,
-        health,
-        caughtUp: appliedIndex !== null && furthest - appliedIndex <= MOST_LAG,
-        leader: leader === member.ID,
-      }
+      const { ID: id, name, isLearner: learner } = member
+      return { id, name, learner, health, appliedIndex, leader, alarms: [] }
     })
-    return { kind: 'members', members }
+    return { kind: 'members', members: etcdMembers(members) }
   }
 
   async apiServer(machineName: string, signal: AbortSignal): Promise<Health> {
@@ -64,6 +50,18 @@ export class SimulatedControlPlane implements ControlPlane {
       : { kind: 'notOk', why: `/readyz of ${machineName}: ${status} ${text}` }
   }
 
+  async handOverFrom(machineName: string, signal: AbortSignal): Promise<HandedOver> {
+    const succession = successionOf(await this.members(signal), machineName)
+    if (succession.kind !== 'heir') return succession
+    const { id, name } = succession.heir
+    const path = `/clusters/${encodeURIComponent(this.#cluster)}/etcd/leader`
+    const said = await this.#ask(this.#client.send(path, { method: 'POST', body: { to: id }, signal }))
+    if ('why' in said) return { kind: 'cannot', why: said.why }
+    return said.answer.status === 200
+      ? { kind: 'handedOver', to: name }
+      : { kind: 'cannot', why: `${path} answered ${said.answer.status} ${said.answer.text}` }
+  }
+
   async #lookAt(machineId: string, signal: AbortSignal): Promise<Seen> {
     const path = `/machines/${encodeURIComponent(machineId)}/etcd`
     const options = { deadlineMs: MEMBER_DEADLINE_MS, signal }
@@ -73,7 +71,7 @@ export class SimulatedControlPlane implements ControlPlane {
     ])
     return {
       health: 'why' in health ? 'unknown' : healthOf(health.answer.text),
-      appliedIndex: 'why' in status ? null : BigInt(status.answer.raftAppliedIndex),
+      appliedIndex: 'why' in status ? null : status.answer.raftAppliedIndex,
       leader: 'why' in status ? null : status.answer.leader,
     }
   }
@@ -87,14 +85,6 @@ export class SimulatedControlPlane implements ControlPlane {
       throw error
     }
   }
-}
-
-function furthestOf(seen: readonly Seen[]): bigint {
-  let furthest = 0n
-  for (const { appliedIndex } of seen) {
-    if (appliedIndex !== null && appliedIndex > furthest) furthest = appliedIndex
-  }
-  return furthest
 }
 
 function healthOf(text: string): EtcdMember['health'] {

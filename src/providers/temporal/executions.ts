@@ -2,6 +2,7 @@ import type { Connection } from '@temporalio/client'
 import type { NativeConnection } from '@temporalio/worker'
 import { PortError } from '../../ports/errors.js'
 import type { Executions } from '../../ports/executions.js'
+import { placeIn } from './worker-identity.js'
 
 /** gRPC status NOT_FOUND: past retention, or never there. */
 const NOT_FOUND = 5
@@ -11,13 +12,23 @@ const OPEN_STATUSES: readonly unknown[] = [1, 8]
 const KEYWORD: unknown = 2
 const DEADLINE_MS = 10_000
 
+/** A poll lasts a minute; who has begun none for longer is gone, though Temporal lists it for five. */
+const POLLS_WITHIN_MS = 90_000
+
+/** Which server, namespace and task queue a worker serves. */
+export interface TemporalPlace {
+  readonly namespace: string
+  readonly taskQueue: string
+  readonly address: string
+}
+
 /**
  * Whether holders of Leases still run, asked of the server this worker serves. Its identity is the server's cluster id, so
  * that two servers behind the same address, or one behind two addresses, are told apart.
  */
 export async function temporalExecutions(
   connection: Connection | NativeConnection,
-  namespace: string,
+  { namespace, taskQueue, address }: TemporalPlace,
   searchAttributes: readonly string[],
 ): Promise<Executions> {
   const info = await connection.withDeadline(Date.now() + DEADLINE_MS, () =>
@@ -27,7 +38,15 @@ export async function temporalExecutions(
   return {
     server,
     namespace,
+    host: address.replace(/:\d+$/, ''),
     searchAttributes: await areRegistered(connection, namespace, searchAttributes),
+    workers: async () => {
+      const answer = await pollersOf(connection, namespace, taskQueue)
+      const now = Date.now()
+      return answer
+        .filter(({ lastAccessMs }) => now - lastAccessMs < POLLS_WITHIN_MS)
+        .map(({ identity }) => ({ identity, place: placeIn(identity) }))
+    },
     chain: async (workflowId, firstRunId) => {
       try {
         const answer = await connection.withDeadline(Date.now() + DEADLINE_MS, () =>
@@ -46,6 +65,33 @@ export async function temporalExecutions(
         )
       }
     },
+  }
+}
+
+/** Temporal's TASK_QUEUE_TYPE_ACTIVITY. */
+const ACTIVITY_TASKS = 2
+
+async function pollersOf(
+  connection: Connection | NativeConnection,
+  namespace: string,
+  taskQueue: string,
+): Promise<{ identity: string; lastAccessMs: number }[]> {
+  try {
+    const answer = await connection.withDeadline(Date.now() + DEADLINE_MS, () =>
+      connection.workflowService.describeTaskQueue({
+        namespace,
+        taskQueue: { name: taskQueue },
+        taskQueueType: ACTIVITY_TASKS,
+      }),
+    )
+    return (answer.pollers ?? []).map(({ identity, lastAccessTime }) => ({
+      identity: identity ?? '',
+      lastAccessMs: Number(lastAccessTime?.seconds ?? 0) * 1000,
+    }))
+  } catch (error) {
+    throw new PortError('unreachable', `the Temporal server did not say which workers poll ${taskQueue}`, {
+      cause: error,
+    })
   }
 }
 

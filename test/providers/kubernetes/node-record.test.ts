@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { MARK_KEYS } from '../../../src/core/marks.js'
 import { NO_MARKS } from '../../../src/core/model.js'
-import { kibibytes } from '../../../src/providers/kubernetes/node-record.js'
+import { kibibytes, nodeRecord, readNode } from '../../../src/providers/kubernetes/node-record.js'
 import { nodeRecords, realFiles, realObjects } from './real-objects.js'
 
 const DIGITAL_OCEAN = { controlPlane: false, ephemeralStorageKiB: 82_533_764 }
@@ -159,4 +159,35 @@ it.each([
   ['10Xi', null],
 ])('a quantity of %s is %s KiB', (quantity, expected) => {
   expect(kibibytes(quantity)).toBe(expected)
+})
+
+it.each<[string, { taints?: object[]; annotations?: Record<string, string> }, string | null]>([
+  ['nothing', {}, null],
+  [
+    'the cluster autoscaler',
+    { taints: [{ key: 'ToBeDeletedByClusterAutoscaler', value: '1', effect: 'NoSchedule' }] },
+    'the cluster autoscaler (taint ToBeDeletedByClusterAutoscaler)',
+  ],
+  [
+    'kured',
+    { annotations: { 'weave.works/kured-reboot-in-progress': '2026-01-01T00:00:00Z' } },
+    'kured (annotation weave.works/kured-reboot-in-progress)',
+  ],
+  [
+    'the machine config operator while it works',
+    { annotations: { 'machineconfiguration.openshift.io/state': 'Working' } },
+    'the machine config operator (annotation machineconfiguration.openshift.io/state)',
+  ],
+  [
+    'the machine config operator when it is done',
+    { annotations: { 'machineconfiguration.openshift.io/state': 'Done' } },
+    null,
+  ],
+])('CKS-12 the sign of %s says who takes a node down', (_, { taints = [], annotations = {} }, expected) => {
+  const node = nodeRecord(
+    readNode({ metadata: { name: 'n', uid: 'u', annotations }, spec: { taints } }),
+    null,
+  )
+
+  expect(node.busyWith).toBe(expected)
 })

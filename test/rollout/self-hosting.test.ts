@@ -1,0 +1,64 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import type { PlanReport } from '../../src/api/activities.js'
+import { found, isCordoned } from '../support/batch-nodes.js'
+import { runWorkload } from '../support/batch-pods.js'
+import { marksOf, RolloutBed } from '../support/rollout-bed.js'
+import { WorkerPods } from '../support/worker-pods.js'
+
+describe('a rollout by a worker that runs in the cluster', () => {
+  let bed: RolloutBed
+  let workers: WorkerPods
+
+  beforeAll(async () => {
+    bed = await RolloutBed.open()
+  })
+  afterEach(async () => {
+    await workers.stop()
+    await bed.clean()
+  })
+  afterAll(() => bed.close())
+
+  /** One replica, on w-1 as long as w-1 takes pods. */
+  async function startCluster(): Promise<void> {
+    await bed.startCluster({ workers: 3 })
+    // The scheduler passes by a node whose taint "not ready" is not gone yet.
+    await found(bed)
+    await runWorkload(bed.kube.api, 'Deployment', 'noderoll', {
+      on: { 'kubernetes.io/os': 'linux' },
+      preferred: 'w-1',
+    })
+    workers = await WorkerPods.start(bed, 'noderoll')
+    expect(workers.startedOn).toEqual(['w-1'])
+  }
+
+  const POOLS = { worker: { offering: 'large' } }
+
+  it('CKS-24, CKS-22 the only worker is killed by the drain of its own node, which goes last; another one finishes with one stop and one start', async () => {
+    await startCluster()
+
+    const end = await bed.roll({ pools: POOLS, selfHosted: true, batchTimeout: '120s' })
+
+    expect(end).toMatchObject({ kind: 'completed', result: { state: 'Running', done: { count: 3 } } })
+    expect(bed.acts()).toEqual(
+      ['w-2', 'w-3', 'w-1'].flatMap((name) => [`stop ${name}`, `setOffering ${name}`, `start ${name}`]),
+    )
+    expect(workers.killedOn).toEqual(['w-1'])
+    expect(workers.startedOn).toEqual(['w-1', expect.stringMatching(/^w-[23]$/)])
+    for (const node of await bed.nodes()) expect([isCordoned(node), marksOf(node)]).toEqual([false, []])
+  }, 180_000)
+
+  it('CKS-24 is refused, and so is its plan, unless the spec says that it may stand still; nothing is written', async () => {
+    await startCluster()
+    const position = await bed.kube.audit.mark()
+
+    const plan = await (await bed.startType('planRollout', bed.spec({ pools: POOLS }))).result()
+    const end = await bed.roll({ pools: POOLS })
+
+    const why = 'selfHosted: every worker of noderoll (1) runs on node w-1, which is to be rolled'
+    expect((plan as PlanReport).refusals).toEqual([expect.stringContaining(why)])
+    expect(end).toMatchObject({ kind: 'failed', message: expect.stringContaining(why) })
+    await bed.kube.audit.settled()
+    expect(await bed.kube.audit.writes(position, 'noderoll')).toEqual([])
+    expect(bed.acts(false)).toEqual([])
+  }, 60_000)
+})
