@@ -1,5 +1,6 @@
 // What the test bed builds or downloads once lives outside the checkout. No dependencies: this runs before `npm ci`.
 import { spawn } from 'node:child_process'
+import { accessSync, constants } from 'node:fs'
 import { mkdir, mkdtemp, open, readFile, rename, rm, stat, utimes } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
@@ -152,4 +153,14 @@ export async function pipInstall(requirement, name, log) {
     },
     log,
   )
+}
+
+/** @param {string} path */
+export function isExecutable(path) {
+  try {
+    accessSync(path, constants.X_OK)
+    return true
+  } catch {
+    return false
+  }
 }

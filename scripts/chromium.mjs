@@ -1,8 +1,7 @@
 // A browser for the test of the Web UI: Debian's package, never a download of its own. `node scripts/chromium.mjs` prints its path.
-import { accessSync, constants } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { run } from './cache.mjs'
+import { isExecutable, run } from './cache.mjs'
 
 const PROGRAMS = ['chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome']
 const INSTALL = ['install', '-y', '-q', '--no-install-recommends', 'chromium']
@@ -63,16 +62,6 @@ async function aptGet(seconds, args) {
 function onPath() {
   const folders = (process.env.PATH ?? '').split(delimiter)
   return PROGRAMS.flatMap((name) => folders.map((folder) => join(folder, name))).find(isExecutable)
-}
-
-/** @param {string} path */
-function isExecutable(path) {
-  try {
-    accessSync(path, constants.X_OK)
-    return true
-  } catch {
-    return false
-  }
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

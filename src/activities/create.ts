@@ -8,7 +8,17 @@ import { drainNode } from './drain-node.js'
 import { failNode } from './fail-node.js'
 import { letGo } from './let-go.js'
 import { nextBatch } from './next-batch.js'
+import {
+  DRAIN_WORDS,
+  RESIZE_WORDS,
+  RESTORE_WORDS,
+  START_WORDS,
+  STOP_WORDS,
+  telling,
+  VERIFY_WORDS,
+} from './node-events.js'
 import { preflightBatch } from './preflight-batch.js'
+import { quarantineNode } from './quarantine-node.js'
 import { readPlan } from './read-plan.js'
 import { readStatus } from './read-status.js'
 import { lookForRelease, release } from './release.js'
@@ -34,13 +44,14 @@ export function createActivities(world: World): RolloutActivities {
     nextBatch: nextBatch(world),
     preflightBatch: preflightBatch(world),
     cordonNodes: cordonNodes(world),
-    drainNode: drainNode(world),
-    stopMachine: stopMachine(world),
-    resizeMachine: resizeMachine(world),
-    startMachine: startMachine(world),
-    restoreMachine: restoreMachine(world),
-    verifyNode: verifyNode(world),
+    drainNode: telling(world, DRAIN_WORDS, drainNode(world)),
+    stopMachine: telling(world, STOP_WORDS, stopMachine(world)),
+    resizeMachine: telling(world, RESIZE_WORDS, resizeMachine(world)),
+    startMachine: telling(world, START_WORDS, startMachine(world)),
+    restoreMachine: telling(world, RESTORE_WORDS, restoreMachine(world)),
+    verifyNode: telling(world, VERIFY_WORDS, verifyNode(world)),
     undoNodes: undoNodes(world),
+    quarantineNode: quarantineNode(world),
     failNode: failNode(world),
     release: release(world),
     lookForRelease: lookForRelease(world),

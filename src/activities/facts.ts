@@ -14,7 +14,13 @@ import type { Versioned } from '../ports/records.js'
 import { changesTogether } from './changes-together.js'
 import { ownNodesOf } from './self-hosting.js'
 
-/** Everything a decision about the whole cluster needs, read just now. */
+/**
+ * `now`: asks the API server. `recent`: what was there at most a minute ago, without a request; never for quorum, nor
+ * for what is decided once and acted on without another look at the node.
+ */
+export type ReadNodes = 'now' | 'recent'
+
+/** Everything a decision about the whole cluster needs. */
 export interface ClusterFacts extends Membership {
   readonly record: Versioned<ClusterRecord>
   readonly identity: string
@@ -23,16 +29,17 @@ export interface ClusterFacts extends Membership {
   readonly pools: readonly EffectivePool[]
 }
 
-/** Reads nodes, machines and the stored record, side by side. Throws `PortError`. */
+/** Reads nodes, machines and the stored record, side by side; all but the nodes just now. Throws `PortError`. */
 export async function readFacts(
   connections: Connections,
   asked: readonly PoolSpec[],
+  readNodes: ReadNodes,
   signal: AbortSignal,
 ): Promise<ClusterFacts> {
   const [record, identity, nodes, machines] = await Promise.all([
     connections.records.read(signal),
     connections.cluster.identity(signal),
-    connections.cluster.nodes(signal),
+    readNodes === 'now' ? connections.cluster.nodes(signal) : connections.cluster.recentNodes(signal),
     connections.machines.list(signal),
   ])
   const found = membership(poolsInForce(asked, record.value), nodes, machines)
@@ -146,20 +153,27 @@ export async function rolloutFacts(
   facts: ClusterFacts,
   signal: AbortSignal,
 ): Promise<RolloutFacts> {
-  const [verdict, own, etcd] = await Promise.all([
-    settingsVerdict(connections, facts, true, signal),
+  const verdict = await settingsVerdict(connections, facts, true, signal)
+  return judgedFacts(world, connections, spec, facts, verdict, signal)
+}
+
+/** The same, when the settings have been judged already: asking about every machine is what costs. */
+export async function judgedFacts(
+  world: World,
+  connections: Connections,
+  spec: RolloutSpec,
+  facts: ClusterFacts,
+  { skippedPools }: Pick<SettingsVerdict, 'skippedPools'>,
+  signal: AbortSignal,
+): Promise<RolloutFacts> {
+  const [own, etcd] = await Promise.all([
     ownNodesOf(world, connections, facts, signal),
     leaderMatters(facts) ? etcdView(connections, signal) : null,
   ])
   const leader = leaderIn(etcd)
-  return {
-    pools: facts.pools,
-    members: facts.members,
-    outsiders: facts.outsiders,
-    skippedPools: verdict.skippedPools,
-    startStopped: spec.startStopped,
-    goLast: [...own, ...(leader === null ? [] : [leader])],
-  }
+  const goLast = [...own, ...(leader === null ? [] : [leader])]
+  const { pools, members, outsiders } = facts
+  return { pools, members, outsiders, skippedPools, startStopped: spec.startStopped, goLast }
 }
 
 /** Whoever leads etcd is worth a question only while one of its machines may be rolled. */

@@ -6,6 +6,7 @@ import { isAnotherMachine } from '../core/verify.js'
 import type { World } from '../ports/connections.js'
 import { attempting } from './attempt.js'
 import { changeNode } from './change-node.js'
+import { tellNode } from './node-events.js'
 import { holderOf } from './ours.js'
 import { orFailure } from './port-failure.js'
 
@@ -26,12 +27,11 @@ export function failNode(world: World) {
           failureChange(now, input, { rollout, machine, run: attempt.runId }),
         )
         if (node !== null && !isAnotherMachine(node, input.node)) {
-          await connections.cluster.nodeEvent(
-            node,
-            'Warning',
-            'NoderollFailed',
-            `${input.step} failed: ${input.reason}; its machine is ${machine}`,
-          )
+          tellNode(world, connections.cluster, input, node, {
+            type: 'Warning',
+            reason: 'NoderollFailed',
+            text: `${input.step} failed, its machine is ${machine}: ${input.reason}`,
+          })
         }
         return { machine }
       }),

@@ -5,8 +5,9 @@ import { nextBatch as decide, type NextBatch } from '../core/next-batch.js'
 import { bounded } from '../core/progress.js'
 import type { World } from '../ports/connections.js'
 import { attempting } from './attempt.js'
+import { withinSharedBudgets } from './budgets.js'
 import { readFacts, rolloutFacts } from './facts.js'
-import { mustHoldLease } from './ours.js'
+import { holderOf, mustHoldLease } from './ours.js'
 import { orFailure } from './port-failure.js'
 import { waitFor } from './wait.js'
 
@@ -32,17 +33,22 @@ export function nextBatch(world: World) {
               ),
           },
           look: async () => {
+            // Whatever is done to a node is decided again on that node as it is then.
             const [facts] = await Promise.all([
-              readFacts(connections, spec.pools, attempt.signal),
+              readFacts(connections, spec.pools, 'recent', attempt.signal),
               mustHoldLease(world, connections, { target: spec.target, rollout }, attempt),
             ])
             if (facts.problems.length > 0) {
               return { why: facts.problems.map((problem) => `${problem.where} ${problem.what}`) }
             }
-            const next = decide(await rolloutFacts(world, connections, spec, facts, attempt.signal), position)
+            const holder = holderOf(world, rollout)
+            const known = await rolloutFacts(world, connections, spec, facts, attempt.signal)
+            const next = decide({ ...known, holder }, position)
             if (next.kind === 'wait') return { why: next.why }
             const view = { ...next.view, skipped: bounded(next.view.skipped) }
-            return { done: { ...next, view } }
+            if (next.kind === 'done') return { done: { ...next, view } }
+            const { batch, notes } = await withinSharedBudgets(connections, next.batch, attempt.signal)
+            return { done: { ...next, batch, view: { ...view, notes: [...view.notes, ...notes] } } }
           },
         })
       }),

@@ -31,7 +31,7 @@ export function preflightBatch(world: World) {
         }
         await waitFor<true>(attempt, {
           slowestSeconds: SLOWEST_SECONDS,
-          watch: (wake) => [connections.cluster.watchNodes(wake, null)],
+          watch: (wake) => [connections.cluster.watchRecentNodes(wake)],
           partlyWatched: batch.type !== 'worker',
           limit: {
             seconds: spec.limits.preflightSeconds,
@@ -59,7 +59,10 @@ export async function preflightFacts(
   batch: Batch,
   signal: AbortSignal,
 ): Promise<PreflightFacts> {
-  const { members, outsiders } = await readFacts(connections, spec.pools, signal)
+  // Quorum is decided on what the API server says now. What holds up workers is waited for, and a minute's delay of the
+  // watch would let one more worker be cordoned, which its own reading decides.
+  const readNodes = batch.type === 'worker' ? 'recent' : 'now'
+  const { members, outsiders } = await readFacts(connections, spec.pools, readNodes, signal)
   const { controlPlane, cluster } = connections
   if (batch.type === 'worker') return { members, outsiders, etcd: null, etcdReady: null, apiServers: {} }
   const leaving = new Set(batch.nodes.map(batchNodeName))

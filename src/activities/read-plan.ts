@@ -7,7 +7,15 @@ import { bounded, MOST_NAMES } from '../core/progress.js'
 import type { RolloutSpec } from '../core/spec.js'
 import type { World } from '../ports/connections.js'
 import { attempting } from './attempt.js'
-import { notThisCluster, readFacts, rolloutFacts, settingsVerdict, withoutEtcd } from './facts.js'
+import { hopelessBudgets } from './budgets.js'
+import {
+  judgedFacts,
+  notThisCluster,
+  readFacts,
+  rolloutFacts,
+  settingsVerdict,
+  withoutEtcd,
+} from './facts.js'
 import { orFailure } from './port-failure.js'
 import { selfHostingRefusals } from './self-hosting.js'
 
@@ -20,9 +28,11 @@ export function readPlan(world: World) {
     attempting('plan', (attempt) =>
       orFailure(`planning ${spec.target.cluster}`, 'SettingsRefused', async () => {
         const connections = await world.connect(spec.target)
-        const facts = await readFacts(connections, spec.pools, attempt.signal)
+        const facts = await readFacts(connections, spec.pools, 'recent', attempt.signal)
         const verdict = await settingsVerdict(connections, facts, spec.rollout, attempt.signal)
-        const forBatches = await rolloutFacts(world, connections, spec, facts, attempt.signal)
+        const forBatches = spec.rollout
+          ? await judgedFacts(world, connections, spec, facts, verdict, attempt.signal)
+          : await rolloutFacts(world, connections, spec, facts, attempt.signal)
         const plan = planRollout(forBatches, START_POSITION)
         const operation = await connections.machines.clusterOperation(attempt.signal)
         const starts = plan.batches.flatMap((batch) => batch.nodes.filter((node) => node.how === 'start'))
@@ -43,6 +53,7 @@ export function readPlan(world: World) {
                 `machine ${machine.name} is stopped, has no Node and is in no pool: it is left alone`,
             ),
           ]),
+          warnings: bounded(await hopelessBudgets(connections, plan.batches, attempt.signal)),
           refusals: bounded([
             ...(operation === null ? [] : [`the provider says: ${operation}`]),
             ...notThisCluster(spec.target, facts),

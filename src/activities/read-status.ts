@@ -19,7 +19,7 @@ export function readStatus(world: World) {
     attempting('status', (attempt) =>
       orFailure(`status of ${target.cluster}`, 'SettingsRefused', async () => {
         const connections = await world.connect(target)
-        const facts = await readFacts(connections, [], attempt.signal)
+        const facts = await readFacts(connections, [], 'recent', attempt.signal)
         const lease = await connections.records.lease(attempt.signal)
         const { value: record } = facts.record
         const start = page * MOST_NAMES

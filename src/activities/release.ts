@@ -1,7 +1,7 @@
 import type { InCluster, Released, ReleaseInput } from '../api/activities.js'
 import { failure } from '../api/failures.js'
 import { capacityOf } from '../core/health.js'
-import { clearMarksChange } from '../core/marks.js'
+import { backToQuarantineChange, clearMarksChange } from '../core/marks.js'
 import type { NodeRecord } from '../core/model.js'
 import { countPools } from '../core/next-batch.js'
 import { bounded } from '../core/progress.js'
@@ -13,6 +13,7 @@ import { type Attempt, attempting } from './attempt.js'
 import { changeNode } from './change-node.js'
 import { anotherCluster, type ClusterFacts, readFacts, whyNotHealthy } from './facts.js'
 import { freeLease } from './let-go.js'
+import { tellNode } from './node-events.js'
 import { holderOf } from './ours.js'
 import { orFailure } from './port-failure.js'
 import { updateRecord } from './update-record.js'
@@ -33,8 +34,9 @@ export function release(world: World) {
           const { facts, unhealthy } = await look(connections, input, attempt)
           return report(facts, facts.record.value, unhealthy, [])
         }
-        const found = await readFacts(connections, [], attempt.signal)
-        const givenBack = await giveBack(connections, found, attempt)
+        const found = await readFacts(connections, [], 'now', attempt.signal)
+        const givenBack = await giveBack(world, connections, found, input, attempt)
+        await tidyQuarantine(connections, found, attempt)
         const { facts, unhealthy } = await look(connections, input, attempt)
         const record = await updateRecord(connections.records, attempt, (now) =>
           endRecord(now, unhealthy, capacityOf(facts.members.map((member) => member.machine)), input.outcome),
@@ -61,21 +63,51 @@ export function lookForRelease(world: World) {
         const toGiveBack = releaseDecisions(facts.nodes, facts.machines).some(
           ({ decision }) => decision.kind === 'giveBack',
         )
+        const untidy = facts.nodes.some((node) => backToQuarantineChange(node) !== null)
         const stored = facts.record.version !== null
         const stale = stored && JSON.stringify(wanted) !== JSON.stringify(facts.record.value)
-        return { needed: toGiveBack || stale || lease.value.holder !== null, report: found }
+        return { needed: toGiveBack || untidy || stale || lease.value.holder !== null, report: found }
       }),
     )
 }
 
-async function giveBack(connections: Connections, facts: ClusterFacts, attempt: Attempt): Promise<string[]> {
+async function giveBack(
+  world: World,
+  connections: Connections,
+  facts: ClusterFacts,
+  input: ReleaseInput,
+  attempt: Attempt,
+): Promise<string[]> {
   const decided = releaseDecisions(facts.nodes, facts.machines)
   const given = await Promise.all(
     decided
       .filter(({ decision }) => decision.kind === 'giveBack')
-      .map(async ({ node }) => ((await giveBackOne(connections, facts, node, attempt)) ? [node.name] : [])),
+      .map(async ({ node, decision }) => {
+        if (!(await giveBackOne(connections, facts, node, attempt))) return []
+        const text = `Given back by release${decision.kind === 'giveBack' ? `: ${decision.why}` : ''}`
+        tellNode(world, connections.cluster, input, node, {
+          type: 'Normal',
+          reason: 'NoderollGivenBack',
+          text,
+        })
+        return [node.name]
+      }),
   )
   return given.flat()
+}
+
+/** A rollout that ended in the middle of a further try has left more on a node in quarantine than belongs there. */
+async function tidyQuarantine(
+  connections: Connections,
+  facts: ClusterFacts,
+  attempt: Attempt,
+): Promise<void> {
+  const untidy = facts.nodes.filter(
+    (node) => node.marks.acting === null && backToQuarantineChange(node) !== null,
+  )
+  await Promise.all(
+    untidy.map(({ name }) => changeNode(connections.cluster, attempt, name, backToQuarantineChange)),
+  )
 }
 
 /** Decided again on the node and the machine as they are at the write: a stop may have been accepted meanwhile. */
@@ -93,7 +125,7 @@ async function giveBackOne(
   let given = false
   await changeNode(connections.cluster, attempt, node.name, (now) => {
     given = releaseDecision(now, machine).kind === 'giveBack'
-    return given ? clearMarksChange(now.marks, { uncordon: true }) : null
+    return given ? clearMarksChange(now, { uncordon: true }) : null
   })
   return given
 }
@@ -106,7 +138,7 @@ interface Look {
 }
 
 async function look(connections: Connections, input: ReleaseInput, attempt: Attempt): Promise<Look> {
-  const facts = await readFacts(connections, [], attempt.signal)
+  const facts = await readFacts(connections, [], 'now', attempt.signal)
   const unhealthy = await whyNotHealthy(connections, facts, attempt.signal)
   const capacity = capacityOf(facts.members.map((member) => member.machine))
   const wanted = endRecord(facts.record.value, unhealthy, capacity, input.outcome)

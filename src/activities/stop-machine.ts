@@ -2,17 +2,17 @@ import { log } from '@temporalio/activity'
 import type { NodeJob, Stopped } from '../api/activities.js'
 import { failure } from '../api/failures.js'
 import { batchNodeName } from '../core/batch.js'
-import { podName } from '../core/drain.js'
 import { actingAnnotation, attemptAnnotation, MARK_KEYS } from '../core/marks.js'
 import type { NodeRecord } from '../core/model.js'
 import { differences } from '../core/out-of-date.js'
+import { podName } from '../core/pods.js'
 import { quorumHoldups } from '../core/preflight.js'
 import type { RolloutSpec } from '../core/spec.js'
 import type { Connections, World } from '../ports/connections.js'
 import { portErrorKind } from '../ports/errors.js'
 import { type Attempt, attempting } from './attempt.js'
 import { changeNode } from './change-node.js'
-import { toBeGone } from './drain-node.js'
+import { toBeGone } from './drain/pods-left.js'
 import { handOverLeadership } from './hand-over.js'
 import { ensureMachine } from './machine-act.js'
 import { AlreadyDone, myNode } from './my-node.js'
@@ -121,7 +121,7 @@ async function lookAgain(
   if (input.node.how !== 'roll') return node
   if (node !== null) {
     mustBeCordoned(node)
-    const left = await toBeGone(connections, node.name, input.spec.drain, attempt)
+    const left = await toBeGone(connections.cluster, node, input.spec.drain, attempt)
     const pods = [...left.evict, ...left.wait].map(({ pod }) => podName(pod))
     if (left.refused.length > 0)
       throw failure('DrainRefused', `stop of ${node.name}: ${left.refused.join('; ')}`)
@@ -196,12 +196,14 @@ function actingAnnotations(
   node: NodeRecord,
   mark: NonNullable<NodeRecord['marks']['attempt']>,
   ours: { rollout: string; token: string },
-): Record<string, string> {
+): Record<string, string | null> {
   const acting = actingAnnotation({ act: 'stop', at: new Date().toISOString(), ...ours })
   const refreshed =
     node.bootId === null || node.bootId === mark.bootId ? null : { ...mark, bootId: node.bootId }
   return {
     [MARK_KEYS.acting]: acting,
+    // It is drained: what kept it in quarantine is over.
+    ...(node.marks.quarantine === null ? {} : { [MARK_KEYS.quarantine]: null }),
     ...(refreshed === null ? {} : { [MARK_KEYS.attempt]: attemptAnnotation(refreshed) }),
     ...(node.marks.bootId === null || node.bootId === null ? {} : { [MARK_KEYS.bootId]: node.bootId }),
   }

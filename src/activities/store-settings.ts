@@ -14,7 +14,7 @@ export function storeSettings(world: World) {
       orFailure(`storing the settings of ${spec.target.cluster}`, 'SettingsRefused', async () => {
         const connections = await world.connect(spec.target)
         await mustHoldLease(world, connections, { target: spec.target, rollout }, attempt)
-        const facts = await readFacts(connections, spec.pools, attempt.signal)
+        const facts = await readFacts(connections, spec.pools, 'now', attempt.signal)
         mustBeThisCluster(spec.target, facts)
         await updateRecord(connections.records, attempt, (record) => ({
           ...record,

@@ -83,7 +83,7 @@ async function takeIt(
 async function settleLeftBehind(connections: Connections, holder: string, attempt: Attempt): Promise<void> {
   const { value } = await connections.records.read(attempt.signal)
   if (!isLeftBehind(value, holder)) return
-  const { members } = await readFacts(connections, [], attempt.signal)
+  const { members } = await readFacts(connections, [], 'now', attempt.signal)
   const capacity = capacityOf(members.map((member) => member.machine))
   await updateRecord(connections.records, attempt, (record) =>
     isLeftBehind(record, holder) ? withoutHolder(record, capacity) : record,

@@ -1,19 +1,20 @@
 import type { InCluster, NodeJob, Undone } from '../api/activities.js'
 import { batchNodeName } from '../core/batch.js'
-import { clearMarksChange } from '../core/marks.js'
-import { isMarked, type NodeChange, type NodeRecord } from '../core/model.js'
+import { backToQuarantineChange, clearMarksChange } from '../core/marks.js'
+import { isMarked, type Marks, type NodeChange, type NodeRecord } from '../core/model.js'
 import { differences } from '../core/out-of-date.js'
 import { sayNames } from '../core/progress.js'
 import type { Connections, World } from '../ports/connections.js'
 import { type Attempt, attempting } from './attempt.js'
 import { changeNode } from './change-node.js'
+import { tellNode } from './node-events.js'
 import { orFailure } from './port-failure.js'
 
 type UndoInput = InCluster & { token: string; jobs: readonly NodeJob[] }
 
 /**
  * K1: puts back every node of the batch on which no act was begun. A node whose acting mark is of this batch is named
- * `acted`, for K2 to decide; one that was marked before this rollout stays as it was found.
+ * `acted`, for K2 to decide; one that was marked before this rollout, or is in quarantine, stays as it was found.
  */
 export function undoNodes(world: World) {
   return async (input: UndoInput): Promise<readonly Undone[]> =>
@@ -23,7 +24,13 @@ export function undoNodes(world: World) {
         'ReleaseIncomplete',
         async () => {
           const connections = await world.connect(input.target)
-          return Promise.all(input.jobs.map((job) => undoOne(connections, attempt, job)))
+          return Promise.all(
+            input.jobs.map(async (job) => {
+              const undone = await undoOne(connections, attempt, job)
+              tellUndone(world, connections, job, undone)
+              return undone
+            }),
+          )
         },
       ),
     )
@@ -45,6 +52,20 @@ async function undoOne(connections: Connections, attempt: Attempt, job: NodeJob)
   return say(verdict.kind, verdict.why)
 }
 
+function tellUndone(world: World, { cluster }: Connections, job: NodeJob, { kind, why }: Undone): void {
+  const { node: name } = job.node
+  const { uid } = job.baseline
+  // Without a baseline nothing was written to it in the first place.
+  if (kind !== 'restored' || name === null || uid === null) return
+  tellNode(
+    world,
+    cluster,
+    job,
+    { name, uid },
+    { type: 'Warning', reason: 'NoderollPutBack', text: `Not rolled, ${why}` },
+  )
+}
+
 interface Verdict {
   readonly kind: Undone['kind']
   readonly why: string
@@ -54,12 +75,21 @@ interface Verdict {
 function undoVerdict(node: NodeRecord, job: NodeJob): Verdict {
   const { marks } = node
   if (!isMarked(marks)) return { kind: 'restored', why: 'carries no mark' }
+  const { added } = job.baseline
+  if (onlyBootIdLeft(marks) && !job.baseline.foundMarked && added !== undefined) {
+    const change = clearMarksChange(node, { uncordon: true, added })
+    return { kind: 'restored', why: 'put back as found, though its mark was taken away', change }
+  }
   if (marks.attempt?.token !== job.token) return { kind: 'left', why: 'marked by another rollout' }
   if (marks.acting?.token === job.token) return { kind: 'acted', why: `${marks.acting.act} was begun` }
+  if (marks.quarantine !== null) {
+    const change = backToQuarantineChange(node)
+    return { kind: 'quarantined', why: 'stays in quarantine', ...(change === null ? {} : { change }) }
+  }
   if (marks.acting !== null || marks.failure !== null || job.baseline.foundMarked) {
     return { kind: 'left', why: 'was marked before this rollout and stays so' }
   }
-  return { kind: 'restored', why: 'put back as found', change: clearMarksChange(marks, { uncordon: true }) }
+  return { kind: 'restored', why: 'put back as found', change: clearMarksChange(node, { uncordon: true }) }
 }
 
 /** A machine without a Node carries no marks: only its own state can tell whether anything was begun. */
@@ -78,4 +108,10 @@ async function undoMachine(
       .length === 0
   if (untouched || job.node.how === 'start') return say('restored', `its machine is ${machine.power}`)
   return say('acted', `its machine is ${machine.power}`)
+}
+
+/** Somebody took the attempt mark away, and nobody put another one there: the cordon is still ours. */
+function onlyBootIdLeft({ bootId, attempt, acting, failure, quarantine, unreadable }: Marks): boolean {
+  const others = [attempt, acting, failure, quarantine].filter((mark) => mark !== null)
+  return bootId !== null && others.length + unreadable.length === 0
 }

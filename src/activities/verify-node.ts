@@ -1,9 +1,10 @@
 import type { NodeJob, Verified } from '../api/activities.js'
 import { failure } from '../api/failures.js'
+import { additions } from '../core/additions.js'
 import { batchNodeName } from '../core/batch.js'
 import { criticalPodsNotReady } from '../core/critical-pods.js'
 import { attemptAnnotation, clearMarksChange, MARK_KEYS } from '../core/marks.js'
-import { isMarked, type NodeRecord, type PoolSettings } from '../core/model.js'
+import { isMarked, type NodeChange, type NodeRecord, type PoolSettings } from '../core/model.js'
 import type { Limits } from '../core/spec.js'
 import { type Expected, isAnotherMachine, whyNotBack } from '../core/verify.js'
 import type { Watching } from '../ports/cluster.js'
@@ -11,6 +12,7 @@ import type { Connections, World } from '../ports/connections.js'
 import { type Attempt, attempting } from './attempt.js'
 import { changeNode } from './change-node.js'
 import { etcdView } from './facts.js'
+import { tellNode } from './node-events.js'
 import { holderOf } from './ours.js'
 import { orFailure } from './port-failure.js'
 import { type Seen, waitFor } from './wait.js'
@@ -35,7 +37,12 @@ export function verifyNode(world: World) {
           watch: (wake) =>
             input.node.type === 'etcd'
               ? []
-              : [connections.cluster.watchNodes(wake, input.node.node), ...verifying.watchPods(wake)],
+              : [
+                  input.node.node === null
+                    ? connections.cluster.watchRecentNodes(wake)
+                    : connections.cluster.watchNodes(wake, input.node.node),
+                  ...verifying.watchPods(wake),
+                ],
           partlyWatched: input.node.type !== 'worker',
           limit: {
             seconds: input.limits.verifySeconds,
@@ -106,7 +113,7 @@ class Verifying {
     const { input, connections } = this
     const name = input.node.node
     if (!input.limits.waitsForCriticalPods || name === null) return []
-    return [connections.cluster.watchPodsOn(name, wake)]
+    return [connections.cluster.keepPodsOn(name, wake)]
   }
 
   private async podsNotReady(name: string): Promise<string[]> {
@@ -119,14 +126,14 @@ class Verifying {
     const { input, connections, attempt } = this
     if (input.node.type === 'etcd') return null
     if (input.node.node !== null) return connections.cluster.node(input.node.node, attempt.signal)
-    const nodes = await connections.cluster.nodes(attempt.signal)
-    return (
-      nodes.find((node) =>
-        input.node.providerId === null || node.providerId === null
-          ? node.name === input.node.machineName
-          : node.providerId.toLowerCase() === input.node.providerId.toLowerCase(),
-      ) ?? null
+    const nodes = await connections.cluster.recentNodes(attempt.signal)
+    const found = nodes.find((node) =>
+      input.node.providerId === null || node.providerId === null
+        ? node.name === input.node.machineName
+        : node.providerId.toLowerCase() === input.node.providerId.toLowerCase(),
     )
+    // Recent is enough to know its name by, and not to give it back.
+    return found === undefined ? null : connections.cluster.node(found.name, attempt.signal)
   }
 
   /** A Node that lost its cordon, or a new object under the old name, opens for pods before it is verified (B11). */
@@ -147,15 +154,17 @@ class Verifying {
     const changed = await changeNode(connections.cluster, attempt, node.name, (now) => {
       if (now.unschedulable && now.marks.attempt?.token === input.token) return null
       if (now.marks.attempt !== null && now.marks.attempt.token !== input.token) return null
-      return { unschedulable: true, annotations: now.marks.attempt === null ? this.marksAgain(now) : {} }
+      return { unschedulable: true, ...(now.marks.attempt === null ? this.marksAgain(now) : {}) }
     })
     return changed ?? node
   }
 
-  private marksAgain(node: NodeRecord): Record<string, string> {
+  private marksAgain(node: NodeRecord): NodeChange {
     const { input, world, attempt } = this
     const bootId = input.baseline.bootId
-    return {
+    const replaced = node.uid !== input.baseline.uid
+    const { added, values } = additions(node, replaced ? null : (input.baseline.added ?? null))
+    const marks = {
       [MARK_KEYS.attempt]: attemptAnnotation({
         rollout: holderOf(world, input.rollout),
         run: attempt.runId,
@@ -163,15 +172,16 @@ class Verifying {
         at: new Date().toISOString(),
         bootId,
         uid: node.uid,
-        added: { labels: {}, annotations: {} },
+        added,
       }),
       ...(input.baseline.cordonedByOthers ? {} : { [MARK_KEYS.bootId]: bootId ?? 'none' }),
     }
+    return { labels: values.labels, annotations: { ...values.annotations, ...marks } }
   }
 
   /** K3. A node that another rollout has marked meanwhile is not ours to give back. */
   async giveBack(verified: NodeRecord): Promise<void> {
-    const { input, connections, attempt } = this
+    const { world, input, connections, attempt } = this
     await this.checkRootFs(verified)
     const decide = (now: NodeRecord) => {
       if (now.marks.attempt !== null && now.marks.attempt.token !== input.token) {
@@ -184,16 +194,14 @@ class Verifying {
       if (now.ready !== 'ready' || now.bootId !== verified.bootId) {
         throw new Error(`node ${now.name} changed while it was given back`)
       }
-      return isMarked(now.marks) ? clearMarksChange(now.marks, { uncordon: true }) : null
+      return isMarked(now.marks) ? clearMarksChange(now, { uncordon: true }) : null
     }
     const node = await changeNode(connections.cluster, attempt, verified.name, decide, verified)
     if (node === null) throw failure('VerifyFailed', `node ${verified.name} vanished after it was verified`)
-    await connections.cluster.nodeEvent(
-      node,
-      'Normal',
-      'NoderollVerified',
-      'Verified with a new boot id and given back',
-    )
+    const tell = (reason: string, text: string) =>
+      tellNode(world, connections.cluster, input, node, { type: 'Normal', reason, text })
+    tell('NoderollVerified', `Back with boot id ${verified.bootId ?? 'unknown'}, as the settings ask`)
+    tell('NoderollGivenBack', 'As it was found, nothing of noderoll left on it')
   }
 
   /** CKS-26: a disk that grew under a file system that did not is a warning, not a failure. */

@@ -1,5 +1,5 @@
 import type { Batch, BatchNode, PoolCounts, Position, Skip } from '../core/batch.js'
-import type { PoolSettings } from '../core/model.js'
+import type { Added, PoolSettings } from '../core/model.js'
 import type { NextBatch } from '../core/next-batch.js'
 import type { Capacity, ClusterState } from '../core/record.js'
 import type { DrainPolicy, Limits, RolloutSpec, Target } from '../core/spec.js'
@@ -31,6 +31,8 @@ export interface Baseline {
   readonly foundMarked: boolean
   /** Only a new boot id proves it is back; false where it never went down. */
   readonly expectNewBoot: boolean
+  /** As in the attempt mark, for a node whose mark somebody takes away. Histories of before have none. */
+  readonly added?: Added
 }
 
 /** One node of a batch, as every step gets it. */
@@ -44,6 +46,12 @@ export type Cordoned =
   | { readonly kind: 'cordoned'; readonly machineId: string; readonly baseline: Baseline }
   /** Nothing is left to do: a reset or another rollout came round again (CKS-24). */
   | { readonly kind: 'upToDate'; readonly machineId: string }
+
+export interface Drained {
+  readonly evicted: number
+  /** Pods that were deleted past their budget. Absent from a worker of before. */
+  readonly warnings?: readonly string[]
+}
 
 export type Stopped =
   | { readonly kind: 'stopped' }
@@ -61,10 +69,19 @@ export interface Verified {
 export type Undone = {
   readonly name: string
   readonly machineId: string
-  /** `restored`: as found (K1). `acted`: an act of this batch was begun, so K2 decides. `left`: not ours to write. */
-  readonly kind: 'restored' | 'acted' | 'left'
+  /**
+   * `restored`: as found (K1). `acted`: an act of this batch was begun, so K2 decides. `left`: not ours to write.
+   * `quarantined`: is in quarantine and stays there.
+   */
+  readonly kind: 'restored' | 'acted' | 'left' | 'quarantined'
   readonly why: string
 }
+
+export type Quarantined =
+  | { readonly kind: 'quarantined' }
+  /** As many others as may be are in quarantine already. */
+  | { readonly kind: 'full'; readonly others: readonly string[] }
+  | { readonly kind: 'notOurs'; readonly why: string }
 
 /** Counts of a pool with its stored settings (CKS-06); null when nothing is stored, or could be read. */
 export interface PoolReport extends PoolCounts {
@@ -116,6 +133,8 @@ export interface PlanReport {
   readonly startsStopped: readonly string[]
   readonly skipped: readonly Skip[]
   readonly notes: readonly string[]
+  /** What would hold up the rollout half-way, and what to do about it beforehand. */
+  readonly warnings: readonly string[]
   readonly refusals: readonly string[]
   readonly pools: readonly PoolCounts[]
 }
@@ -155,7 +174,7 @@ export interface RolloutActivities {
   ): Promise<readonly Cordoned[]>
   drainNode(
     input: NodeJob & { readonly policy: DrainPolicy; readonly limitSeconds: number },
-  ): Promise<{ readonly evicted: number }>
+  ): Promise<Drained>
   stopMachine(
     input: NodeJob & { readonly spec: RolloutSpec; readonly notAfterSeconds: number },
   ): Promise<Stopped>
@@ -166,6 +185,8 @@ export interface RolloutActivities {
   undoNodes(
     input: InCluster & { readonly token: string; readonly jobs: readonly NodeJob[] },
   ): Promise<readonly Undone[]>
+  /** Leaves a node whose drain cannot end cordoned and marked, while fewer than `limit` others are. */
+  quarantineNode(input: NodeJob & { readonly reason: string; readonly limit: number }): Promise<Quarantined>
   failNode(
     input: NodeJob & { readonly step: string; readonly reason: string },
   ): Promise<{ readonly machine: string }>

@@ -23,6 +23,7 @@ export function planText(plan: PlanReport): string {
     [
       ...plan.startsStopped.map((node) => paint('yellow', `starts ${node}`)),
       ...plan.skipped.map((skip) => paint('yellow', `skips ${skip.name}: ${skip.why}`)),
+      ...plan.warnings.map((warning) => paint('yellow', `warning: ${warning}`)),
       ...plan.notes.map((note) => `note: ${note}`),
     ],
     poolLines(plan.pools),

@@ -38,6 +38,8 @@ export interface Batch {
   readonly type: MachineType
   /** Stopped and marked nodes first (CKS-11). */
   readonly recovery: boolean
+  /** Nodes that this rollout put in quarantine, tried once more at the end. */
+  readonly again?: true
   readonly nodes: readonly BatchNode[]
 }
 
@@ -52,6 +54,8 @@ export interface Skip {
 export interface Position {
   readonly leave: readonly Skip[]
   readonly maxUnavailable: Readonly<Record<string, MaxUnavailable>>
+  /** Machines in quarantine that this rollout has tried again: each gets one more try, not more. */
+  readonly retried?: readonly string[]
 }
 
 export const START_POSITION: Position = { leave: [], maxUnavailable: {} }

@@ -1,5 +1,4 @@
-import { podName } from './drain.js'
-import type { PodRecord } from './pods.js'
+import { type PodRecord, podName } from './pods.js'
 
 /** The two classes that Kubernetes keeps for pods a node or a cluster cannot do without. */
 const CRITICAL_CLASSES: readonly (string | null)[] = ['system-node-critical', 'system-cluster-critical']

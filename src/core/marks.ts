@@ -1,4 +1,14 @@
-import type { ActingMark, Added, AttemptMark, FailureMark, Marks, NodeChange } from './model.js'
+import { priors } from './additions.js'
+import type {
+  ActingMark,
+  Added,
+  AttemptMark,
+  FailureMark,
+  Marks,
+  NodeChange,
+  NodeRecord,
+  QuarantineMark,
+} from './model.js'
 
 /** Annotation keys. Their meaning is in docs/concepts.md. */
 export const MARK_KEYS = {
@@ -6,6 +16,7 @@ export const MARK_KEYS = {
   attempt: 'noderoll.io/attempt',
   acting: 'noderoll.io/acting',
   failure: 'noderoll.io/failure',
+  quarantine: 'noderoll.io/quarantine',
 } as const
 
 /** Reads our annotations off a node. One that is there and cannot be read is listed, never taken for absent. */
@@ -24,6 +35,7 @@ export function parseMarks(annotations: Readonly<Record<string, string>>): Marks
     attempt: read(MARK_KEYS.attempt, parseAttempt),
     acting: read(MARK_KEYS.acting, parseActing),
     failure: read(MARK_KEYS.failure, parseFailure),
+    quarantine: read(MARK_KEYS.quarantine, parseQuarantine),
     unreadable,
   }
 }
@@ -45,17 +57,65 @@ export function failureAnnotation({ step, reason, machine, at, rollout }: Failur
   return JSON.stringify({ step, reason, machine, at, rollout })
 }
 
+/** As `attemptAnnotation`, for the quarantine mark. */
+function quarantineAnnotation({ reason, at, rollout }: QuarantineMark): string {
+  return JSON.stringify({ reason, at, rollout })
+}
+
+/**
+ * The write that leaves a node in quarantine: cordoned, marked, and without what was added for the work on it, since
+ * nobody works on it any more and the pods that stayed still serve. Null when it is so already.
+ */
+export function quarantineChange(
+  node: Pick<NodeRecord, 'marks' | 'labels' | 'annotations' | 'unschedulable'>,
+  attempt: AttemptMark,
+  mark: QuarantineMark,
+): NodeChange | null {
+  const { quarantine } = node.marks
+  const { labels, annotations } = priors(node, attempt.added)
+  const same = quarantine !== null && quarantineAnnotation(quarantine) === quarantineAnnotation(mark)
+  if (same && node.unschedulable && !addsAnything(attempt)) return null
+  return {
+    unschedulable: true,
+    labels,
+    annotations: {
+      ...annotations,
+      [MARK_KEYS.attempt]: attemptAnnotation({ ...attempt, added: { labels: {}, annotations: {} } }),
+      [MARK_KEYS.quarantine]: quarantineAnnotation(mark),
+    },
+  }
+}
+
+/** As `quarantineChange`, for a node that goes back to the quarantine it was in; null where there is nothing to write. */
+export function backToQuarantineChange(node: NodeRecord): NodeChange | null {
+  const { attempt, quarantine } = node.marks
+  if (attempt === null || quarantine === null || !addsAnything(attempt)) return null
+  return quarantineChange(node, attempt, quarantine)
+}
+
+function addsAnything({ added }: AttemptMark): boolean {
+  return Object.keys(added.labels).length + Object.keys(added.annotations).length > 0
+}
+
 /**
  * The write that takes everything of ours off a node: the marks go, what we added gets its prior value back.
- * It uncordons only a node that we cordoned (it has a boot-id mark), and only when asked to.
+ * It uncordons only a node that we cordoned (it has a boot-id mark), and only when asked to. `added` stands in for an
+ * attempt mark that somebody has taken away.
  */
-export function clearMarksChange(marks: Marks, options: { readonly uncordon: boolean }): NodeChange {
-  const added = marks.attempt?.added ?? { labels: {}, annotations: {} }
+export function clearMarksChange(
+  node: Pick<NodeRecord, 'marks' | 'labels' | 'annotations'>,
+  options: { readonly uncordon: boolean; readonly added?: Added },
+): NodeChange {
+  const { marks } = node
+  const { labels, annotations } = priors(
+    node,
+    marks.attempt?.added ?? options.added ?? { labels: {}, annotations: {} },
+  )
   const gone = Object.fromEntries(Object.values(MARK_KEYS).map((key) => [key, null]))
   return {
     ...(options.uncordon && marks.bootId !== null ? { unschedulable: false } : {}),
-    labels: added.labels,
-    annotations: { ...added.annotations, ...gone },
+    labels,
+    annotations: { ...annotations, ...gone },
   }
 }
 
@@ -80,6 +140,13 @@ function parseFailure(text: string): FailureMark | null {
   if (!hasStrings(fields, ['step', 'reason', 'machine', 'at', 'rollout'])) return null
   const { step, reason, machine, at, rollout } = fields
   return { step, reason, machine, at, rollout }
+}
+
+function parseQuarantine(text: string): QuarantineMark | null {
+  const fields = parseObject(text)
+  if (!hasStrings(fields, ['reason', 'at', 'rollout'])) return null
+  const { reason, at, rollout } = fields
+  return { reason, at, rollout }
 }
 
 function parseAdded(value: unknown): Added | null {

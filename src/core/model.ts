@@ -40,6 +40,8 @@ export interface NodeRecord {
   readonly resourceVersion: string
   readonly providerId: string | null
   readonly labels: Readonly<Record<string, string>>
+  /** Only those that noderoll may set while it works on the node (`ADDED_ANNOTATIONS`). */
+  readonly annotations: Readonly<Record<string, string>>
   /** Null when empty, masked or shared with another node: such a boot id proves nothing. */
   readonly bootId: string | null
   readonly ready: Readiness
@@ -58,6 +60,7 @@ export interface Marks {
   readonly attempt: AttemptMark | null
   readonly acting: ActingMark | null
   readonly failure: FailureMark | null
+  readonly quarantine: QuarantineMark | null
   /** Annotations of ours that could not be read: the node is somebody's to look at, never "unmarked". */
   readonly unreadable: readonly string[]
 }
@@ -97,6 +100,13 @@ export interface FailureMark {
   readonly step: string
   readonly reason: string
   readonly machine: string
+  readonly at: string
+  readonly rollout: string
+}
+
+/** `noderoll.io/quarantine`: its drain could not end; it stays cordoned until a rollout can drain it. */
+export interface QuarantineMark {
+  readonly reason: string
   readonly at: string
   readonly rollout: string
 }
@@ -179,7 +189,14 @@ export interface Problem {
 }
 
 export const NO_SETTINGS: PoolSettings = { offerings: null, rootDiskGiB: null, affinityGroups: null }
-export const NO_MARKS: Marks = { bootId: null, attempt: null, acting: null, failure: null, unreadable: [] }
+export const NO_MARKS: Marks = {
+  bootId: null,
+  attempt: null,
+  acting: null,
+  failure: null,
+  quarantine: null,
+  unreadable: [],
+}
 
 /** Does the node carry anything of ours? */
 export function isMarked(marks: Marks): boolean {
@@ -188,6 +205,7 @@ export function isMarked(marks: Marks): boolean {
     marks.attempt !== null ||
     marks.acting !== null ||
     marks.failure !== null ||
+    marks.quarantine !== null ||
     marks.unreadable.length > 0
   )
 }

@@ -12,7 +12,7 @@ import {
 import { inRollOrder } from './order.js'
 import { comparableGroups, differences, sayDifference } from './out-of-date.js'
 import { cannotLoseANode } from './quorum.js'
-import { recoveryOf } from './recovery.js'
+import { recoveryOf, sayQuarantine } from './recovery.js'
 import type { EffectivePool } from './settings.js'
 
 /** Everything a batch is decided on, read just now. */
@@ -25,11 +25,14 @@ export interface RolloutFacts {
   readonly startStopped: boolean
   /** Names that go last in their pool: etcd's leader, and nodes that noderoll's workers run on. */
   readonly goLast: readonly string[]
+  /** Who asks: a quarantine mark with this name is of the running rollout. Absent for a plan. */
+  readonly holder?: string
 }
 
 export type NextBatch =
   | { readonly kind: 'batch'; readonly batch: Batch; readonly view: FleetView }
-  | { readonly kind: 'done'; readonly view: FleetView }
+  /** `blocked`: the nodes this rollout leaves in quarantine, and why. */
+  | { readonly kind: 'done'; readonly view: FleetView; readonly blocked?: readonly Skip[] }
   /** A machine is on its way somewhere; nothing is decided before it has arrived. */
   | { readonly kind: 'wait'; readonly why: readonly string[]; readonly view: FleetView }
 
@@ -38,6 +41,8 @@ export interface FleetView {
   readonly counts: readonly PoolCounts[]
   readonly skipped: readonly Skip[]
   readonly notes: readonly string[]
+  /** Nodes in quarantine at the moment. Histories of before have none. */
+  readonly quarantined?: readonly Skip[]
 }
 
 /**
@@ -51,11 +56,21 @@ export function nextBatch(facts: RolloutFacts, position: Position): NextBatch {
     counts: countPools(facts),
     skipped: plan.skipped,
     notes: clampNotes(facts, position),
+    quarantined: inQuarantine(facts.members),
   }
   if (plan.waiting.length > 0) return { kind: 'wait', why: plan.waiting, view }
   const batch =
-    recoveryBatch(facts, position, plan.recovery) ?? ordinaryBatch(facts, position, plan.outOfDate)
-  return batch === null ? { kind: 'done', view } : { kind: 'batch', batch, view }
+    recoveryBatch(facts, position, plan.recovery) ??
+    ordinaryBatch(facts, position, plan.outOfDate) ??
+    lastTry(facts, position, plan.again)
+  return batch === null ? { kind: 'done', view, blocked: plan.blocked } : { kind: 'batch', batch, view }
+}
+
+function inQuarantine(members: readonly Member[]): Skip[] {
+  return members.flatMap((member) => {
+    const mark = member.node?.marks.quarantine ?? null
+    return mark === null ? [] : [{ name: nameOf(member), pool: member.pool, why: sayQuarantine(mark) }]
+  })
 }
 
 interface Work {
@@ -67,6 +82,10 @@ interface Work {
 interface SortedOut {
   readonly recovery: readonly Work[]
   readonly outOfDate: readonly Work[]
+  /** Put in quarantine by this rollout: they come when nothing else is left. */
+  readonly again: readonly Work[]
+  /** Of those, the ones that have had their last try. */
+  readonly blocked: readonly Skip[]
   readonly skipped: readonly Skip[]
   readonly waiting: readonly string[]
 }
@@ -74,6 +93,8 @@ interface SortedOut {
 function sortOut(facts: RolloutFacts, position: Position): SortedOut {
   const recovery: Work[] = []
   const outOfDate: Work[] = []
+  const again: Work[] = []
+  const blocked: Skip[] = []
   const skipped: Skip[] = []
   const waiting: string[] = []
   const left = new Map(position.leave.map((skip) => [skip.name, skip]))
@@ -105,11 +126,19 @@ function sortOut(facts: RolloutFacts, position: Position): SortedOut {
       const stays = cannotLose[member.type]
       if (how === 'roll' && stays !== null) skip(member, `${member.type} cannot lose a node: it is ${stays}`)
       else if (how === 'roll' && poolSkipped !== undefined) skip(member, poolSkipped)
-      else if (need.kind === 'do') recovery.push({ member, how, why: need.why })
+      else if (how === 'roll' && isOurQuarantine(facts, member)) {
+        if (position.retried?.includes(member.machine.id)) blocked.push(...inQuarantine([member]))
+        else again.push({ member, how, why: 'in quarantine, tried once more' })
+      } else if (need.kind === 'do') recovery.push({ member, how, why: need.why })
       else outOfDate.push({ member, how, why: found.map(sayDifference).join(', ') })
     }
   }
-  return { recovery, outOfDate, skipped, waiting }
+  return { recovery, outOfDate, again, blocked, skipped, waiting }
+}
+
+function isOurQuarantine(facts: RolloutFacts, member: Member): boolean {
+  const mark = member.node?.marks.quarantine ?? null
+  return mark !== null && mark.rollout === facts.holder
 }
 
 /**
@@ -138,6 +167,14 @@ function ordinaryBatch(facts: RolloutFacts, position: Position, outOfDate: reado
   if (first.member.type !== 'worker') return toBatch(facts, [first], false)
   const same = outOfDate.filter((work) => work.member.pool === first.member.pool)
   return toBatch(facts, withinBudget(facts, position, same), false)
+}
+
+function lastTry(facts: RolloutFacts, position: Position, again: readonly Work[]): Batch | null {
+  const [first] = again
+  if (first === undefined) return null
+  const same = again.filter((work) => work.member.pool === first.member.pool)
+  const batch = toBatch(facts, withinBudget(facts, position, same), true)
+  return batch === null ? null : { ...batch, again: true }
 }
 
 function withinBudget(facts: RolloutFacts, position: Position, works: readonly Work[]): Work[] {

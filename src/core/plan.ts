@@ -2,6 +2,7 @@ import type { Batch, Position, Skip } from './batch.js'
 import type { Member } from './model.js'
 import { NO_MARKS } from './model.js'
 import { nextBatch, type RolloutFacts } from './next-batch.js'
+import { PlanWindow } from './plan-window.js'
 
 export interface Plan {
   readonly batches: readonly Batch[]
@@ -17,19 +18,17 @@ export interface Plan {
  */
 export function planRollout(facts: RolloutFacts, position: Position, most = 10_000): Plan {
   const batches: Batch[] = []
-  let now = facts
-  let next = nextBatch(now, position)
-  const waitsFor = next.kind === 'wait' ? next.why : []
-  if (next.kind === 'wait') {
-    now = settled(facts)
-    next = nextBatch(now, position)
-  }
-  while (next.kind === 'batch' && batches.length < most) {
+  const first = nextBatch(facts, position)
+  const waitsFor = first.kind === 'wait' ? first.why : []
+  const window = new PlanWindow(first.kind === 'wait' ? settled(facts) : facts, position)
+  while (batches.length < most) {
+    const next = nextBatch(window.facts(), window.position)
+    if (next.kind !== 'batch') break
     batches.push(next.batch)
-    now = afterBatch(now, next.batch)
-    next = nextBatch(now, position)
+    window.pass(next.batch, afterBatch)
   }
-  return { batches, skipped: next.view.skipped, notes: next.view.notes, waitsFor }
+  const { skipped, notes } = nextBatch(window.all(), position).view
+  return { batches, skipped, notes, waitsFor }
 }
 
 /** The facts once this batch has succeeded (K3). */
@@ -80,6 +79,7 @@ function nodeAfter({ type, machine, node }: Member): Member['node'] {
       resourceVersion: '',
       providerId: machine.providerId,
       labels: {},
+      annotations: {},
       bootId: null,
       ready: 'ready',
       unschedulable: false,

@@ -1,4 +1,4 @@
-/** What a drain decides on. Gathered first; the decisions are in `drain.ts`. */
+/** What a drain decides on. Gathered first; the decisions are in `drain/`. */
 export interface PodRecord {
   readonly namespace: string
   readonly name: string
@@ -9,12 +9,16 @@ export interface PodRecord {
   readonly phase: string
   readonly ready: boolean
   readonly terminating: boolean
+  /** Seconds since it was created, by the server's clock; null when the object does not say. */
+  readonly ageSeconds: number | null
   /** Seconds since the deletion was asked for, by the server's clock; null when it was not. */
   readonly deletionAgeSeconds: number | null
   readonly finalizers: readonly string[]
   readonly mirror: boolean
   readonly controller: { readonly apiVersion: string; readonly kind: string; readonly name: string } | null
   readonly emptyDir: boolean
+  /** Names of its PersistentVolumeClaims, those of generic ephemeral volumes included. */
+  readonly claims: readonly string[]
   readonly priority: number
   readonly priorityClass: string | null
 }
@@ -36,4 +40,37 @@ export interface LabelSelector {
     readonly operator: string
     readonly values: readonly string[]
   }[]
+}
+
+export function podName(pod: Pick<PodRecord, 'namespace' | 'name'>): string {
+  return `${pod.namespace}/${pod.name}`
+}
+
+/**
+ * Does a selector of the Kubernetes API select these labels? An empty one selects everything. `NotIn` also selects what
+ * lacks the key. What a later Kubernetes may mean by an operator is unknown, and unknown is never "not selected": a
+ * budget would seem to watch over nothing.
+ */
+export function selectsLabels(
+  { matchLabels, matchExpressions }: LabelSelector,
+  labels: Readonly<Record<string, string>>,
+): boolean {
+  return (
+    Object.entries(matchLabels).every(([key, value]) => labels[key] === value) &&
+    matchExpressions.every(({ key, operator, values }) => {
+      const value = labels[key]
+      switch (operator) {
+        case 'In':
+          return value !== undefined && values.includes(value)
+        case 'NotIn':
+          return value === undefined || !values.includes(value)
+        case 'Exists':
+          return value !== undefined
+        case 'DoesNotExist':
+          return value === undefined
+        default:
+          return true
+      }
+    })
+  )
 }

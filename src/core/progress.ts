@@ -14,6 +14,7 @@ export type Step =
   | 'verify'
   | 'done'
   | 'putBack'
+  | 'quarantined'
   | 'failed'
 
 export interface NodeProgress {

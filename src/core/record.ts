@@ -1,3 +1,4 @@
+import type { Forced } from './drain/force.js'
 import type { MachineType, PoolSettings, Selector } from './model.js'
 
 /** `Running` healthy, `Updating` a rollout holds the cluster, `Alert` someone has to look (CKS-07, CKS-21). */
@@ -38,6 +39,8 @@ export interface ClusterRecord {
   readonly capacity: Capacity | null
   readonly lastError: string | null
   readonly before: Before | null
+  /** The last pod that was deleted past its budget (`drain.onBlocked: force`), by whichever rollout. */
+  readonly lastForced: Forced | null
 }
 
 export const EMPTY_RECORD: ClusterRecord = {
@@ -50,6 +53,7 @@ export const EMPTY_RECORD: ClusterRecord = {
   capacity: null,
   lastError: null,
   before: null,
+  lastForced: null,
 }
 
 /** Was `Updating` set by somebody else than the one who has the Lease now? Then that one is gone. */

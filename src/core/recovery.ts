@@ -1,5 +1,12 @@
 import type { How } from './batch.js'
-import { baselineBootId, isMarked, type Machine, type Member, type NodeRecord } from './model.js'
+import {
+  baselineBootId,
+  isMarked,
+  type Machine,
+  type Member,
+  type NodeRecord,
+  type QuarantineMark,
+} from './model.js'
 import { unsettled } from './quorum.js'
 
 /** What a stopped or marked member needs before anything running is taken down (CKS-11, CKS-22). */
@@ -35,11 +42,8 @@ export function recoveryOf(member: Member, options: RecoveryOptions): Recovery {
   if (node.marks.acting === null && node.marks.failure === null && !options.differs) {
     return { kind: 'do', how: 'return', why: 'cordoned by a rollout that ended before it acted' }
   }
-  return {
-    kind: 'do',
-    how: 'roll',
-    why: `marked by a rollout that ended${options.differs ? ', out of date' : ''}`,
-  }
+  const was = node.marks.quarantine === null ? 'marked by a rollout that ended' : 'in quarantine'
+  return { kind: 'do', how: 'roll', why: `${was}${options.differs ? ', out of date' : ''}` }
 }
 
 /** Has the node booted since it was marked? Without a boot id on either side the answer is no: unknown proves nothing. */
@@ -51,6 +55,11 @@ export function bootedSince(node: NodeRecord): boolean {
   return node.bootId !== before
 }
 
+/** `in quarantine since …: why`, for everybody who lists such a node. */
+export function sayQuarantine({ at, reason }: QuarantineMark): string {
+  return `in quarantine since ${at}: ${reason}`
+}
+
 /** What release does with one node (CKS-21). */
 export type ReleaseDecision =
   | { readonly kind: 'nothing' }
@@ -59,7 +68,8 @@ export type ReleaseDecision =
 
 /**
  * CKS-21: gives back a marked node that (a) is Ready with a new boot id and has no failure mark, or (b) has no acting
- * mark, has the same boot id, and whose machine runs with no operation in progress. The rest stays for someone to look at.
+ * mark, has the same boot id, and whose machine runs with no operation in progress. The rest stays for someone to look at,
+ * and so does a node in quarantine, whatever became of it.
  */
 export function releaseDecision(node: NodeRecord, machine: Machine | null): ReleaseDecision {
   const { marks } = node
@@ -68,6 +78,8 @@ export function releaseDecision(node: NodeRecord, machine: Machine | null): Rele
     return { kind: 'leave', why: `its marks cannot be read (${marks.unreadable.join(', ')})` }
   if (marks.failure !== null)
     return { kind: 'leave', why: `failed in ${marks.failure.step}: ${marks.failure.reason}` }
+  // The rollout was to go on without it: only one that drains it ends that.
+  if (marks.quarantine !== null) return { kind: 'leave', why: sayQuarantine(marks.quarantine) }
   if (node.ready === 'ready' && bootedSince(node))
     return { kind: 'giveBack', why: 'ready with a new boot id' }
   if (marks.acting !== null) {

@@ -108,17 +108,23 @@ type CheckedDrain = z.output<typeof drain>
 
 /** What is wrong between the fields of `drain`: where, what, and what to write instead. */
 export function drainProblems(checked: CheckedDrain): { where: string; what: string; fix: string }[] {
-  const { onBlocked, timeout } = checked
+  const { onBlocked, timeout, loadBalancerSettle } = checked
+  const problems = []
   if (onBlocked === 'force' && checked.force.drainOlderThan >= timeout) {
-    return [
-      {
-        where: 'drain.force.drainOlderThan',
-        what: `${checked.force.drainOlderThan} s is not reached within drain.timeout (${timeout} s): nothing would ever be forced`,
-        fix: 'lengthen drain.timeout (and batchTimeout), or shorten it',
-      },
-    ]
+    problems.push({
+      where: 'drain.force.drainOlderThan',
+      what: `${checked.force.drainOlderThan} s is not reached within drain.timeout (${timeout} s): nothing would ever be forced`,
+      fix: 'lengthen drain.timeout (and batchTimeout), or shorten it',
+    })
   }
-  return []
+  if (loadBalancerSettle >= timeout) {
+    problems.push({
+      where: 'drain.loadBalancerSettle',
+      what: `${loadBalancerSettle} s leaves nothing of drain.timeout (${timeout} s) to evict pods in`,
+      fix: 'lengthen drain.timeout (and batchTimeout), or shorten it',
+    })
+  }
+  return problems
 }
 
 /** The policy with every default filled in. */

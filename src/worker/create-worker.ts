@@ -34,12 +34,15 @@ export async function createWorker(settings: WorkerSettings): Promise<Worker> {
   const names = Object.values(SEARCH_ATTRIBUTES).map((key) => key.name)
   const { address } = settings
   const executions = await temporalExecutions(connection, { namespace, taskQueue, address }, names)
+  const world = createWorld(executions)
   const graceSeconds = settings.shutdownGraceSeconds ?? SHUTDOWN_GRACE_SECONDS
   return Worker.create({
     connection,
     namespace,
     taskQueue,
-    activities: createActivities(createWorld(executions)),
+    activities: createActivities(world),
+    // The watches of the world live as long as the worker runs, however it ends.
+    plugins: [{ name: 'noderoll.world', runWorker: (running, next) => next(running).finally(world.close) }],
     identity: settings.identity ?? workerIdentity(settings.place ?? null),
     ...(settings.interceptors === undefined ? {} : { interceptors: settings.interceptors }),
     workflowBundle: settings.workflowBundle ?? (await bundleWorkflows()),

@@ -1,11 +1,12 @@
 import type { z } from 'zod'
 import type { Problem } from '../core/model.js'
-import type { EtcdAccess, MachinesAccess, Target } from '../core/spec.js'
+import type { EtcdAccess, KubernetesAccess, MachinesAccess, Target } from '../core/spec.js'
 import type { Connections, World } from '../ports/connections.js'
 import { PortError } from '../ports/errors.js'
 import type { ControlPlane } from '../ports/etcd.js'
 import type { Executions } from '../ports/executions.js'
 import type { Machines } from '../ports/machines.js'
+import type { Records } from '../ports/records.js'
 import { azureEnvironment } from '../providers/azure-vm/environment.js'
 import { AzureVmMachines } from '../providers/azure-vm/machines.js'
 import { azureVmOptions } from '../providers/azure-vm/options.js'
@@ -16,7 +17,7 @@ import {
 } from '../providers/etcd/control-planes.js'
 import { etcdApiServerOptions, etcdMetricsOptions, etcdOptions } from '../providers/etcd/schema.js'
 import { KubernetesApi } from '../providers/kubernetes/api.js'
-import { kubernetesCluster } from '../providers/kubernetes/cluster.js'
+import { type KubernetesCluster, kubernetesCluster } from '../providers/kubernetes/cluster.js'
 import { kubernetesRecords } from '../providers/kubernetes/records.js'
 import { SimulatedControlPlane } from '../providers/simulated/control-plane.js'
 import { SimulatedMachines } from '../providers/simulated/machines.js'
@@ -59,9 +60,21 @@ export const CONTROL_PLANES: Readonly<Record<string, Provider<ControlPlane>>> = 
   },
 }
 
+/** The Kubernetes side of a target: targets that differ in their machines only share its connections and node cache. */
+interface Kubernetes {
+  readonly cluster: KubernetesCluster
+  readonly records: Records
+}
+
+export interface OpenWorld extends World {
+  /** Ends the watches, which would keep the process alive. What is asked for after that is answered all the same. */
+  close(): void
+}
+
 /** The outside worlds by the references of a target; one set of clients per target, for all its activities. */
-export function createWorld(executions: Executions): World {
+export function createWorld(executions: Executions): OpenWorld {
   const known = new Map<string, Connections>()
+  const kubernetes = new Map<string, Kubernetes>()
   return {
     executions,
     checkTarget: (target) => [
@@ -70,21 +83,31 @@ export function createWorld(executions: Executions): World {
     ],
     connect: async (target) => {
       const key = JSON.stringify(target)
-      const connections = known.get(key) ?? connect(target)
+      const connections = known.get(key) ?? connect(target, kubernetes)
       known.set(key, connections)
       return connections
+    },
+    close: () => {
+      for (const { cluster } of kubernetes.values()) cluster.close()
     },
   }
 }
 
-function connect(target: Target): Connections {
-  const api = new KubernetesApi(target.kubernetes)
+function connect(target: Target, kubernetes: Map<string, Kubernetes>): Connections {
+  const key = JSON.stringify(target.kubernetes)
+  const { cluster, records } = kubernetes.get(key) ?? connectKubernetes(target.kubernetes)
+  kubernetes.set(key, { cluster, records })
   return {
-    cluster: kubernetesCluster(target.kubernetes, api),
-    records: kubernetesRecords(target.kubernetes, api),
+    cluster,
+    records,
     machines: made(target.machines, MACHINES),
     controlPlane: target.etcd === null ? null : made(target.etcd, CONTROL_PLANES),
   }
+}
+
+function connectKubernetes(access: KubernetesAccess): Kubernetes {
+  const api = new KubernetesApi(access)
+  return { cluster: kubernetesCluster(access, api), records: kubernetesRecords(access, api) }
 }
 
 function made<T>(access: MachinesAccess, providers: Readonly<Record<string, Provider<T>>>): T {

@@ -11,6 +11,7 @@ import {
 import type { Released, RolloutId } from '../api/activities.js'
 import { failedOf } from '../api/failures.js'
 import type { RolloutResult } from '../api/results.js'
+import type { NextBatch } from '../core/next-batch.js'
 import type { RolloutSpec } from '../core/spec.js'
 import { begin, letGo } from './begin.js'
 import { type Carried, Control } from './control.js'
@@ -71,6 +72,16 @@ async function roll(request: unknown, next?: NextRun): Promise<RolloutResult> {
   return result
 }
 
+/**
+ * Events of a run after which the next batch begins in another one. Temporal suggests it at 4,096, and the largest batch
+ * adds a thousand: a run would pass 5,000, beyond which the Web UI and replays get slow.
+ */
+const LONG_HISTORY = 3_500
+
+function isLong(info: { readonly continueAsNewSuggested: boolean; readonly historyLength: number }): boolean {
+  return info.continueAsNewSuggested || info.historyLength > LONG_HISTORY
+}
+
 /** Batch after batch until nothing is left, something fails, or somebody stops it. */
 async function rollBatches(
   spec: RolloutSpec,
@@ -84,9 +95,11 @@ async function rollBatches(
   })
   try {
     control.plan ??= await step('readPlan', summary('the whole rollout'), { spec })
+    // Plans in histories of before have none.
+    control.warn(control.plan.warnings ?? [])
     for (;;) {
       if (!(await control.mayGoOn())) return { kind: 'cancelled', natively: false }
-      if (workflowInfo().continueAsNewSuggested) await goOn()
+      if (isLong(workflowInfo())) await goOn()
       control.enter('waiting')
       const next = await step('nextBatch', summary(`after ${control.done.count} nodes`), {
         spec,
@@ -94,9 +107,10 @@ async function rollBatches(
         position: control.position,
       })
       control.look(next.view)
-      if (next.kind !== 'batch') return { kind: 'done' }
+      if (next.kind !== 'batch') return endOfBatches(next)
       // A cancel or a pause that came while the batch was chosen still comes before it (CKS-20).
       if (control.paused || control.cancel.kind !== 'no') continue
+      if (next.batch.again) control.tryAgain(next.batch)
       const end = await rollBatch(next.batch, { spec, rollout, control, strategy: restart })
       if (end.kind !== 'done') return end
     }
@@ -110,6 +124,21 @@ async function rollBatches(
       failures: [{ ...failed, node: spec.target.cluster, step: 'plan', outcome: 'putBack', machine: null }],
     }
   }
+}
+
+/** Nothing is left but what could not be drained twice: then the rollout has failed, though everything else is done. */
+function endOfBatches(last: Exclude<NextBatch, { readonly kind: 'batch' }>): Ending {
+  const blocked = last.kind === 'done' ? (last.blocked ?? []) : []
+  if (blocked.length === 0) return { kind: 'done' }
+  const failures = blocked.map(({ name, why }) => ({
+    node: name,
+    step: 'drain',
+    type: 'DrainBlocked' as const,
+    message: `${name} is ${why}`,
+    outcome: 'quarantined' as const,
+    machine: null,
+  }))
+  return { kind: 'failed', failures }
 }
 
 /** The one end of every rollout; a second cancel does not reach it. */

@@ -68,6 +68,7 @@ export class Control {
   private readonly cluster: () => string
   private searchAttributes = false
   private shownPhase: Phase | null = null
+  private turn: Promise<unknown> = Promise.resolve()
 
   constructor(cluster: () => string, carried: Carried | null) {
     this.cluster = cluster
@@ -166,7 +167,32 @@ export class Control {
   step(job: Pick<NodeJob, 'node'>, step: Step): void {
     this.setStep(batchNodeName(job.node), job.node.pool, step)
     if (step === 'done') this.addDone(batchNodeName(job.node))
+    if (step === 'done') this.leaveQuarantine(batchNodeName(job.node))
     this.show()
+  }
+
+  /** Kept for `progress` until the next look at the fleet, which reads the mark itself. */
+  quarantine({ node }: Pick<NodeJob, 'node'>, why: string): void {
+    const name = batchNodeName(node)
+    this.leaveQuarantine(name)
+    const others = this.view.quarantined ?? []
+    const now = { name, pool: node.pool, why: `in quarantine: ${why}` }
+    this.view = { ...this.view, quarantined: [...others, now] }
+    this.setStep(name, node.pool, 'quarantined')
+    this.show()
+  }
+
+  /** Nodes in quarantine get one more try each. */
+  tryAgain(batch: Batch): void {
+    const retried = [...(this.position.retried ?? []), ...batch.nodes.map((node) => node.machineId)]
+    this.position = { ...this.position, retried }
+  }
+
+  /** Runs pieces of work one after another, each when the one before has ended, however it did. */
+  inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const result = this.turn.then(work)
+    this.turn = result.catch(() => undefined)
+    return result
   }
 
   look(view: FleetView): void {
@@ -203,7 +229,11 @@ export class Control {
       pools: this.view.counts,
       done: this.done,
       skipped: bounded(this.view.skipped),
-      notes: bounded([...this.view.notes, ...this.warnings]),
+      notes: bounded([
+        ...(this.view.quarantined ?? []).map(({ name, why }) => `${name}: ${why}`),
+        ...this.view.notes,
+        ...this.warnings,
+      ]),
       waitsFor: this.waitsFor,
       startedAt: new Date(this.startedAtMs).toISOString(),
       expectedEnd: expectedEnd(this.startedAtMs, Date.now(), this.doneCount, left),
@@ -231,6 +261,12 @@ export class Control {
   private setStep(name: string, pool: string, step: Step): void {
     const since = new Date().toISOString()
     this.nodes.set(name, { node: name, pool, step, since, waitsFor: [] })
+  }
+
+  private leaveQuarantine(name: string): void {
+    const { quarantined } = this.view
+    if (quarantined === undefined) return
+    this.view = { ...this.view, quarantined: quarantined.filter((one) => one.name !== name) }
   }
 
   private addDone(name: string): void {

@@ -14,7 +14,7 @@ export async function drain(
   if (job.node.how !== 'roll' || job.node.node === null) return
   control.step(job, 'drain')
   const limitSeconds = Math.min(spec.drain.timeoutSeconds, secondsLeft)
-  await naming(job, 'drain', () =>
+  const drained = await naming(job, 'drain', () =>
     step(
       'drainNode',
       {
@@ -24,6 +24,7 @@ export async function drain(
       { ...job, policy: spec.drain, limitSeconds },
     ),
   )
+  control.warn(drained.warnings ?? [])
   control.step(job, 'drained')
 }
 

@@ -15,7 +15,14 @@ export type Ending =
 /** lastError at the end (CKS-21, CKS-25): why it stopped, and which nodes were skipped; null clears it. */
 export function lastErrorOf(ending: Ending, control: Control): string | null {
   const skipped = control.view.skipped.map((skip) => `${skip.name} (${skip.why})`)
-  const skips = skipped.length === 0 ? [] : [`skipped: ${sayNames(skipped, 10)}`]
+  const named = ending.kind === 'failed' ? ending.failures.map((failure) => failure.node) : []
+  const quarantined = (control.view.quarantined ?? [])
+    .filter(({ name }) => !named.includes(name))
+    .map(({ name, why }) => `${name} (${why})`)
+  const skips = [
+    ...(skipped.length === 0 ? [] : [`skipped: ${sayNames(skipped, 10)}`]),
+    ...(quarantined.length === 0 ? [] : [`left in quarantine: ${sayNames(quarantined, 10)}`]),
+  ]
   switch (ending.kind) {
     case 'done':
       return skips.length === 0 ? null : skips.join('. ')
@@ -103,6 +110,8 @@ function sayOutcome({ outcome, machine }: BatchFailure): string {
       return 'not every node could be put back, look at those that are cordoned'
     case 'asBefore':
       return 'its machine runs with the settings it had, the node is back in service'
+    case 'quarantined':
+      return 'the node stays cordoned in quarantine; let its pods go (their budgets, another replica) and start the rollout again'
     case 'givenBack':
       return 'its machine runs with the new settings, the node is back in service'
     case 'failed':

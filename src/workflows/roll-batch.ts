@@ -5,10 +5,11 @@ import { type Failed, failedOf } from '../api/failures.js'
 import { type Batch, batchNodeName } from '../core/batch.js'
 import { sayBatch } from '../core/progress.js'
 import { type BatchContext, type BatchFailure, secondsLeft } from './batch-context.js'
-import { drain, naming, StepFailed } from './drain-job.js'
+import { naming, StepFailed } from './drain-job.js'
+import { drainAll } from './quarantine.js'
 import { actAll } from './roll-node.js'
 import { SHORT_SECONDS, SLACK_SECONDS, step } from './steps.js'
-import { type Interruption, interruptible, together } from './together.js'
+import { type Interruption, interruptible } from './together.js'
 
 export type BatchEnd =
   | { readonly kind: 'done' }
@@ -26,6 +27,7 @@ export async function rollBatch(batch: Batch, context: BatchContext): Promise<Ba
   const token = uuid4()
   const common = { target: spec.target, rollout, token }
   let jobs: NodeJob[] = batch.nodes.map((node) => ({ ...common, node, baseline: NOTHING_FOUND }))
+  let drained: readonly NodeJob[] = []
   let drainsBegun = false
   control.begin(batch)
 
@@ -34,7 +36,7 @@ export async function rollBatch(batch: Batch, context: BatchContext): Promise<Ba
       await preflight(batch, context)
       jobs = await cordon(batch, jobs, context)
       drainsBegun = jobs.some((job) => job.node.how === 'roll')
-      await together(jobs.map((job) => () => drain(job, context, secondsLeft(deadlineMs))))
+      drained = await drainAll(jobs, context, deadlineMs)
     },
     {
       milliseconds: deadlineMs - Date.now(),
@@ -42,9 +44,9 @@ export async function rollBatch(batch: Batch, context: BatchContext): Promise<Ba
       cancelNow: () => control.cancelledNow,
     },
   )
-  // ── barrier: every drain of the batch has succeeded, enough of the limit is left ──
-  if (prepared.kind === 'ended' && canStillAct(jobs, deadlineMs, context)) {
-    const failures = await CancellationScope.nonCancellable(() => actAll(jobs, { ...context, deadlineMs }))
+  // ── barrier: every drain of the batch has succeeded or its node is in quarantine, enough of the limit is left ──
+  if (prepared.kind === 'ended' && canStillAct(drained, deadlineMs, context)) {
+    const failures = await CancellationScope.nonCancellable(() => actAll(drained, { ...context, deadlineMs }))
     return failures.length === 0 ? { kind: 'done' } : { kind: 'failed', failures }
   }
   const cause = whyBroken(prepared, batch, context)
@@ -148,8 +150,11 @@ async function putBack(
       { summary, budgetSeconds: SHORT_SECONDS },
       { target: spec.target, rollout, token, jobs },
     )
-    for (const job of jobs) control.step(job, 'putBack')
-    return undone.every((one) => one.kind === 'restored')
+    for (const job of jobs) {
+      const found = undone.find((one) => one.machineId === job.node.machineId)
+      control.step(job, found?.kind === 'quarantined' ? 'quarantined' : 'putBack')
+    }
+    return undone.every((one) => one.kind === 'restored' || one.kind === 'quarantined')
   } catch (error) {
     if (error instanceof ActivityFailure || error instanceof ApplicationFailure) return false
     throw error

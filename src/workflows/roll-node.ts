@@ -5,6 +5,7 @@ import type { PoolSettings } from '../core/model.js'
 import type { Step } from '../core/progress.js'
 import { type BatchContext, type BatchFailure, secondsLeft } from './batch-context.js'
 import { drain } from './drain-job.js'
+import { whyNoQuarantine } from './quarantine.js'
 import { SHORT_SECONDS, SLACK_SECONDS, step } from './steps.js'
 import type { ActContext } from './strategies/strategy.js'
 
@@ -40,6 +41,8 @@ async function rollNode(
   }
   const acted = job.node.how === 'return' ? { kind: 'done' as const } : await strategy.act(job, acting)
   if (acted.kind === 'failed') {
+    // Pods came after the drain and will not go: nothing has been done to the machine yet.
+    if (acted.begun !== 'yes' && (await whyNoQuarantine(job, acted.failed, context)) === null) return null
     const outcome = acted.begun === 'yes' ? null : await putBack(job, context, acted.begun)
     if (outcome !== null) return say(job, acted.step, acted.failed, outcome, null)
     return settleNode(job, context, acting, acted.step, acted.failed)
@@ -66,7 +69,7 @@ async function putBack(
     const [undone] = await step('undoNodes', { summary: name, budgetSeconds }, input)
     if (undone?.kind === 'acted') return null
     control.step(job, 'putBack')
-    return undone?.kind === 'restored' ? 'putBack' : 'left'
+    return undone?.kind === 'restored' || undone?.kind === 'quarantined' ? 'putBack' : 'left'
   } catch (error) {
     // Still cordoned and marked without an act: release gives it back.
     control.warn([failedOf(error, `putting back ${name}`).message])

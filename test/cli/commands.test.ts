@@ -195,6 +195,7 @@ rollout: true
           startsStopped: [],
           skipped: [],
           notes: [],
+          warnings: [],
           refusals: ['w-1 has no machine'],
           pools: [],
         }),

@@ -132,6 +132,7 @@ export class StubWorker {
           kind: 'restored',
           why: '',
         })),
+      quarantineNode: async () => ({ kind: 'quarantined' }),
       failNode: async () => ({ machine: 'running' }),
       release: async ({ target, outcome }) => ({
         ...this.released(target.cluster),
@@ -184,6 +185,7 @@ export class StubWorker {
       startsStopped: [],
       skipped: [],
       notes: [],
+      warnings: [],
       refusals: [],
       pools: this.counts(cluster),
     }

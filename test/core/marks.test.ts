@@ -2,13 +2,16 @@ import { describe, expect, it } from 'vitest'
 import {
   actingAnnotation,
   attemptAnnotation,
+  backToQuarantineChange,
   clearMarksChange,
   failureAnnotation,
   MARK_KEYS,
   parseMarks,
+  quarantineChange,
 } from '../../src/core/marks.js'
 import type { AttemptMark, Marks } from '../../src/core/model.js'
 import { isMarked, NO_MARKS } from '../../src/core/model.js'
+import { aNode } from '../support/builders.js'
 
 const ATTEMPT: AttemptMark = {
   rollout: 'server/default/cluster-rollout/prod/run-1',
@@ -28,6 +31,8 @@ const FAILURE = {
   rollout: 'r',
 }
 
+const QUARANTINE = { reason: 'its pods did not go', at: '2026-01-02T03:07:00Z', rollout: 'r' }
+
 describe('marks on a node', () => {
   it('reads back what it wrote', () => {
     const marks = parseMarks({
@@ -36,6 +41,7 @@ describe('marks on a node', () => {
       [MARK_KEYS.attempt]: attemptAnnotation(ATTEMPT),
       [MARK_KEYS.acting]: actingAnnotation(ACTING),
       [MARK_KEYS.failure]: failureAnnotation(FAILURE),
+      [MARK_KEYS.quarantine]: JSON.stringify(QUARANTINE),
     })
 
     expect(marks).toEqual({
@@ -43,6 +49,7 @@ describe('marks on a node', () => {
       attempt: ATTEMPT,
       acting: ACTING,
       failure: FAILURE,
+      quarantine: QUARANTINE,
       unreadable: [],
     })
   })
@@ -103,7 +110,7 @@ describe('clearing the marks', () => {
   const noMarks = Object.fromEntries(Object.values(MARK_KEYS).map((key) => [key, null]))
 
   it('removes every mark, restores prior values, and uncordons the node we cordoned', () => {
-    expect(clearMarksChange(marks, { uncordon: true })).toEqual({
+    expect(clearMarksChange(aNode('n', { marks }), { uncordon: true })).toEqual({
       unschedulable: false,
       labels: { zone: 'a', app: null },
       annotations: { note: 'old', ...noMarks },
@@ -114,7 +121,7 @@ describe('clearing the marks', () => {
     ['not asked to', marks, false],
     ['somebody else cordoned it', { ...marks, bootId: null }, true],
   ])('leaves the schedulable flag alone: %s', (_, given, uncordon) => {
-    expect(clearMarksChange(given, { uncordon })).not.toHaveProperty('unschedulable')
+    expect(clearMarksChange(aNode('n', { marks: given }), { uncordon })).not.toHaveProperty('unschedulable')
   })
 
   it('never restores a mark, even where one was listed as a prior value', () => {
@@ -123,12 +130,50 @@ describe('clearing the marks', () => {
       attempt: { ...ATTEMPT, added: { labels: {}, annotations: { [MARK_KEYS.acting]: 'old' } } },
     }
 
-    expect(clearMarksChange(odd, { uncordon: false }).annotations).toEqual(noMarks)
+    expect(clearMarksChange(aNode('n', { marks: odd }), { uncordon: false }).annotations).toEqual(noMarks)
   })
 
   it('clears what it cannot read, too', () => {
     const odd: Marks = { ...NO_MARKS, unreadable: [MARK_KEYS.attempt] }
 
-    expect(clearMarksChange(odd, { uncordon: true })).toEqual({ labels: {}, annotations: noMarks })
+    expect(clearMarksChange(aNode('n', { marks: odd }), { uncordon: true })).toEqual({
+      labels: {},
+      annotations: noMarks,
+    })
+  })
+})
+
+describe('quarantine', () => {
+  const cordoned = aNode('n', {
+    unschedulable: true,
+    labels: { zone: 'b', app: 'x' },
+    marks: { ...NO_MARKS, bootId: 'b1', attempt: ATTEMPT },
+  })
+  const resting = { ...ATTEMPT, added: { labels: {}, annotations: {} } }
+  const inQuarantine = { ...cordoned, marks: { ...cordoned.marks, attempt: resting, quarantine: QUARANTINE } }
+
+  it('keeps the cordon and the marks, and takes away what was added for the work', () => {
+    expect(quarantineChange(cordoned, ATTEMPT, QUARANTINE)).toEqual({
+      unschedulable: true,
+      labels: { zone: 'a', app: null },
+      annotations: {
+        note: 'old',
+        [MARK_KEYS.attempt]: attemptAnnotation(resting),
+        [MARK_KEYS.quarantine]: JSON.stringify(QUARANTINE),
+      },
+    })
+  })
+
+  it('writes nothing the second time, and again when the reason is another one', () => {
+    expect(quarantineChange(inQuarantine, resting, QUARANTINE)).toBeNull()
+    expect(quarantineChange(inQuarantine, resting, { ...QUARANTINE, reason: 'another' })).not.toBeNull()
+  })
+
+  it('is what a further try goes back to, and nothing else is', () => {
+    const tried = { ...inQuarantine, marks: { ...inQuarantine.marks, attempt: ATTEMPT } }
+
+    expect(backToQuarantineChange(tried)).toEqual(quarantineChange(tried, ATTEMPT, QUARANTINE))
+    expect(backToQuarantineChange(inQuarantine)).toBeNull()
+    expect(backToQuarantineChange(cordoned)).toBeNull()
   })
 })

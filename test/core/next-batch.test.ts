@@ -14,6 +14,7 @@ import {
   CORDONED_BY_US,
   FAILURE,
   LARGE,
+  QUARANTINE,
   several,
   someFacts,
   someMarks,
@@ -507,5 +508,75 @@ describe('counts per pool', () => {
       { pool: 'worker', type: 'worker', machines: 3, outOfDate: 1, unavailable: 2 },
       { pool: 'gpu', type: 'worker', machines: 0, outOfDate: 0, unavailable: 0 },
     ])
+  })
+})
+
+describe('nodes in quarantine', () => {
+  const marks = { ...CORDONED_BY_US, quarantine: QUARANTINE }
+  const quarantined = (name: string, machine = {}) =>
+    aWorker(name, { node: { unschedulable: true, marks }, machine })
+  const ours = { holder: QUARANTINE.rollout }
+  const start = { leave: [], maxUnavailable: {} }
+
+  function answer(facts: RolloutFacts, position: Position = start): string {
+    const found = nextBatch(facts, position)
+    if (found.kind !== 'batch') return found.kind
+    const { nodes, again, recovery } = found.batch
+    return `${nodes.map((node) => `${node.node} ${node.how}`).join(', ')}${again ? ' again' : recovery ? ' recovery' : ''}`
+  }
+
+  it.each<[string, RolloutFacts, Position, string]>([
+    [
+      'of an earlier rollout: recovery, first',
+      someFacts([aWorker('w-1'), quarantined('w-2')]),
+      start,
+      'w-2 roll recovery',
+    ],
+    [
+      'of this rollout: after all others',
+      someFacts([aWorker('w-1'), quarantined('w-2')], ours),
+      start,
+      'w-1 roll',
+    ],
+    ['when nothing else is left: once more', someFacts([quarantined('w-2')], ours), start, 'w-2 roll again'],
+    ['once, not twice', someFacts([quarantined('w-2')], ours), { ...start, retried: ['id-w-2'] }, 'done'],
+    [
+      'each of them once',
+      someFacts([quarantined('w-1'), quarantined('w-2')], ours),
+      { ...start, retried: ['id-w-1'] },
+      'w-2 roll again',
+    ],
+    [
+      'as many at once as may be, counted as cordoned',
+      someFacts(several(4, quarantined, 'w'), ours),
+      { ...start, maxUnavailable: { worker: { count: 2 } } },
+      'w-1 roll again',
+    ],
+    [
+      'stopped by somebody meanwhile: started like any other',
+      someFacts([aWorker('w-1'), quarantined('w-2', { power: 'stopped' })], ours),
+      start,
+      'w-2 start recovery',
+    ],
+    [
+      'no longer out of date: given back',
+      someFacts([aWorker('w-1'), quarantined('w-2', { offering: 'large' })], ours),
+      start,
+      'w-2 return recovery',
+    ],
+  ])('CKS-11 %s', (_, facts, position, expected) => {
+    expect(answer(facts, position)).toBe(expected)
+  })
+
+  it('CKS-11 every answer names them, and the last one those that stay', () => {
+    const facts = someFacts([aWorker('w-1'), quarantined('w-2')], ours)
+    const named = [
+      { name: 'w-2', pool: 'worker', why: 'in quarantine since 2026-01-02T03:07:00Z: its pods did not go' },
+    ]
+
+    expect(nextBatch(facts, start).view.quarantined).toEqual(named)
+    expect(nextBatch(someFacts([quarantined('w-2')], ours), { ...start, retried: ['id-w-2'] })).toMatchObject(
+      { kind: 'done', blocked: named },
+    )
   })
 })

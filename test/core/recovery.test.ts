@@ -11,6 +11,7 @@ import {
   aWorker,
   CORDONED_BY_US,
   FAILURE,
+  QUARANTINE,
   someMarks,
 } from '../support/builders.js'
 
@@ -287,6 +288,18 @@ describe('what release does with a node', () => {
       { marks: FAILED, bootId: 'b2' },
       aMachine('w'),
       'leave: failed in verify: not ready',
+    ],
+    [
+      'CKS-21 a node in quarantine, on which nothing was done',
+      { marks: { ...CORDONED_BY_US, quarantine: QUARANTINE } },
+      aMachine('w'),
+      'leave: in quarantine since 2026-01-02T03:07:00Z: its pods did not go',
+    ],
+    [
+      'CKS-21 a node in quarantine, also when it came back by itself',
+      { marks: { ...CORDONED_BY_US, quarantine: QUARANTINE }, bootId: 'b2' },
+      aMachine('w'),
+      'leave: in quarantine since 2026-01-02T03:07:00Z: its pods did not go',
     ],
     [
       'CKS-21 marks that cannot be read',

@@ -23,6 +23,7 @@ import {
   aWorker,
   FAILURE,
   LARGE,
+  QUARANTINE,
   someMarks,
   someSettings,
 } from '../support/builders.js'
@@ -48,13 +49,14 @@ const MARKS: fc.Arbitrary<Marks> = fc.oneof(
   {
     weight: 3,
     arbitrary: fc
-      .tuple(fc.constantFrom('b1', null), fc.boolean(), fc.boolean(), fc.boolean())
-      .map(([before, byUs, acting, failed]) =>
+      .tuple(fc.constantFrom('b1', null), fc.boolean(), fc.boolean(), fc.boolean(), fc.boolean())
+      .map(([before, byUs, acting, failed, quarantined]) =>
         someMarks({
           bootId: byUs ? (before ?? 'none') : null,
           attempt: anAttempt({ bootId: before }),
           acting: acting ? ACTING : null,
           failure: failed ? FAILURE : null,
+          quarantine: quarantined ? QUARANTINE : null,
         }),
       ),
   },

@@ -87,7 +87,7 @@ describe('the drain of a node', () => {
       kind: 'failed',
       type: 'DrainBlocked',
       message: expect.stringContaining(
-        `pod default/${pod?.metadata.name} is held: budget default/held needs 1 healthy, has 1`,
+        `budget default/held needs 1 healthy, has 1; holds 1 pod: default/${pod?.metadata.name}`,
       ),
       result: {
         done: { count: 0 },

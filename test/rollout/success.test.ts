@@ -9,6 +9,7 @@ import { podsOf, runWorkload } from '../support/batch-pods.js'
 import { workflowBundle } from '../support/bundle.js'
 import { CLUSTER, marksOf, RolloutBed } from '../support/rollout-bed.js'
 import { startTemporal } from '../support/temporal.js'
+import { waitUntil } from '../support/wait.js'
 
 const CHANGE = { offering: 'large', rootDiskGiB: 80, affinityGroups: ['spread-a'] }
 const ACTS = ['stop', 'setOffering', 'growRootDisk', 'setAffinityGroups', 'start'] as const
@@ -104,7 +105,10 @@ describe('a rollout that succeeds', () => {
     expect(await podsOf(bed.kube.api, 'web')).toHaveLength(2)
     for (const name of ['w-1', 'w-2']) {
       expect(isCordoned(await bed.node(name))).toBe(false)
-      expect(await eventsOn(bed, name)).toEqual(['NoderollVerified'])
+      await waitUntil(async () => (await eventsOn(bed, name)).includes('NoderollGivenBack'), {
+        for: `the last event of ${name}`,
+      })
+      expect(await eventsOn(bed, name)).toContain('NoderollVerified')
     }
   })
 

@@ -366,7 +366,7 @@ describe('the verify of a node', () => {
       result: { state: 'Alert' },
     })
     expect(await nodeWrites(bed, position)).toEqual([])
-    expect(await eventsOn(bed, 'w-1')).toEqual([])
+    expect(await eventsOn(bed, 'w-1', (await bed.node('w-1')).metadata.uid)).toEqual([])
     expect(bed.acts()).toEqual(['stop w-1', 'setOffering w-1', 'start w-1'])
   })
 

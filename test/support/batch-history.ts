@@ -1,4 +1,6 @@
 import type { WorkflowHandle } from '@temporalio/client'
+import { batchNodeName } from '../../src/core/batch.js'
+import type { NextBatch } from '../../src/core/next-batch.js'
 
 /** The steps that had not ended when the first step of this name was scheduled. */
 export async function stepsOpenAt(handle: WorkflowHandle, step: string): Promise<string[]> {
@@ -19,4 +21,34 @@ export async function stepsOpenAt(handle: WorkflowHandle, step: string): Promise
     if (ended) open.delete(String(ended.scheduledEventId))
   }
   throw new Error(`the history has no ${step}`)
+}
+
+/** What each `nextBatch` of a rollout answered, in order. */
+export async function batchesOf(
+  handle: WorkflowHandle,
+): Promise<
+  { readonly nodes: readonly string[]; readonly recovery: boolean; readonly notes: readonly string[] }[]
+> {
+  const { events } = await handle.fetchHistory()
+  const asked = new Set<string>()
+  const answers: NextBatch[] = []
+  for (const event of events ?? []) {
+    const scheduled = event.activityTaskScheduledEventAttributes
+    if (scheduled?.activityType?.name === 'nextBatch') asked.add(String(event.eventId))
+    const completed = event.activityTaskCompletedEventAttributes
+    if (!completed || !asked.has(String(completed.scheduledEventId))) continue
+    const data = completed.result?.payloads?.[0]?.data
+    answers.push(JSON.parse(Buffer.from(data ?? []).toString()) as NextBatch)
+  }
+  return answers.flatMap((next) =>
+    next.kind === 'batch'
+      ? [
+          {
+            nodes: next.batch.nodes.map(batchNodeName),
+            recovery: next.batch.recovery,
+            notes: next.view.notes,
+          },
+        ]
+      : [],
+  )
 }

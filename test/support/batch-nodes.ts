@@ -2,6 +2,7 @@ import { expect, onTestFinished } from 'vitest'
 import { actingAnnotation, attemptAnnotation, failureAnnotation, MARK_KEYS } from '../../src/core/marks.js'
 import type { Added } from '../../src/core/model.js'
 import type { AuditRecord } from './audit.js'
+import type { KubeObject } from './kube-api.js'
 import { FaultProxy } from './proxy.js'
 import type { Node, RolloutBed } from './rollout-bed.js'
 import { waitUntil } from './wait.js'
@@ -52,12 +53,20 @@ export async function nodeWrites(bed: RolloutBed, since: number, name?: string):
   return writes.filter((write) => write.resource === 'nodes' && (name === undefined || write.name === name))
 }
 
-/** The reasons of the events on a node. */
-export async function eventsOn(bed: RolloutBed, name: string): Promise<string[]> {
+/** The reasons of the events on a node; with a UID only those on that very object. */
+export async function eventsOn(bed: RolloutBed, name: string, uid?: string): Promise<string[]> {
+  return (await nodeEvents(bed, name, uid)).map((event) => event.reason)
+}
+
+/** The events on a node, as the API server keeps them. */
+export async function nodeEvents(bed: RolloutBed, name: string, uid?: string): Promise<KubeObject[]> {
   const events = await bed.kube.api.list(
     `/api/v1/namespaces/default/events?fieldSelector=involvedObject.name%3D${name}`,
   )
-  return events.filter((event) => event.source?.component === 'noderoll').map((event) => event.reason)
+  return events.filter(
+    (event) =>
+      event.source?.component === 'noderoll' && (uid === undefined || event.involvedObject?.uid === uid),
+  )
 }
 
 /** Changes a node as an administrator would. */
@@ -160,7 +169,12 @@ export class AvailabilityWatch {
 export async function markAsLeft(
   bed: RolloutBed,
   name: string,
-  marks: { readonly acting?: boolean; readonly failure?: boolean; readonly added?: Partial<Added> } = {},
+  marks: {
+    readonly acting?: boolean
+    readonly failure?: boolean
+    readonly quarantine?: boolean
+    readonly added?: Partial<Added>
+  } = {},
 ): Promise<void> {
   const { metadata, status } = await bed.node(name)
   const rollout = 'elsewhere/default/cluster-rollout/prod/an-earlier-run'
@@ -171,6 +185,7 @@ export async function markAsLeft(
   const attempt = attemptAnnotation({ rollout, run: 'earlier', token: 'earlier', at, bootId, uid, added })
   const acting = actingAnnotation({ act: 'stop', at, rollout, token: 'earlier' })
   const failure = failureAnnotation({ step: 'start', reason: 'no room', machine: 'stopped', at, rollout })
+  const quarantine = JSON.stringify({ reason: 'its pods did not go', at, rollout })
   await patchNode(bed, name, {
     metadata: {
       annotations: {
@@ -178,6 +193,7 @@ export async function markAsLeft(
         [MARK_KEYS.attempt]: attempt,
         ...(marks.acting ? { [MARK_KEYS.acting]: acting } : {}),
         ...(marks.failure ? { [MARK_KEYS.failure]: failure } : {}),
+        ...(marks.quarantine ? { [MARK_KEYS.quarantine]: quarantine } : {}),
       },
     },
     spec: { unschedulable: true },

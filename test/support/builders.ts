@@ -14,6 +14,7 @@ import {
   type NodeRecord,
   nameOf,
   type PoolSettings,
+  type QuarantineMark,
 } from '../../src/core/model.js'
 import type { RolloutFacts } from '../../src/core/next-batch.js'
 import type { PodRecord } from '../../src/core/pods.js'
@@ -47,6 +48,7 @@ export function aNode(name: string, overrides: Partial<NodeRecord> = {}): NodeRe
     resourceVersion: '1',
     providerId: providerIdOf(name),
     labels: {},
+    annotations: {},
     bootId: 'b1',
     ready: 'ready',
     unschedulable: false,
@@ -182,6 +184,12 @@ export const FAILURE: FailureMark = {
   rollout: 'localhost:7233/default/cluster-rollout/prod/run-1',
 }
 
+export const QUARANTINE: QuarantineMark = {
+  reason: 'its pods did not go',
+  at: '2026-01-02T03:07:00Z',
+  rollout: 'localhost:7233/default/cluster-rollout/prod/run-1',
+}
+
 /** The marks of a node that noderoll cordoned and has not acted on. */
 export const CORDONED_BY_US: Marks = someMarks({ bootId: 'b1', attempt: anAttempt() })
 
@@ -247,11 +255,13 @@ export function aPod(overrides: Partial<PodRecord> = {}): PodRecord {
     phase: 'Running',
     ready: true,
     terminating: false,
+    ageSeconds: 3_600,
     deletionAgeSeconds: null,
     finalizers: [],
     mirror: false,
     controller: { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'web' },
     emptyDir: false,
+    claims: [],
     priority: 0,
     priorityClass: null,
     ...overrides,

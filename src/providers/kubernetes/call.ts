@@ -2,7 +2,7 @@
 export interface Call {
   /** Completes "Could not …" in an error's message. */
   readonly doing: string
-  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH'
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   readonly path: string
   readonly query?: Readonly<Record<string, string>>
   readonly body?: unknown

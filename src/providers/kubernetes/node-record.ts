@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { ADDED_ANNOTATIONS } from '../../core/additions.js'
 import { parseMarks } from '../../core/marks.js'
 import type { NodeRecord, Readiness } from '../../core/model.js'
 import { METADATA, understood } from './objects.js'
@@ -48,6 +49,7 @@ export function nodeRecord(node: WireNode, bootId: string | null): NodeRecord {
     resourceVersion: metadata.resourceVersion ?? '',
     providerId: spec?.providerID || null,
     labels,
+    annotations: ownOf(metadata.annotations ?? {}),
     bootId,
     ready: READINESS[ready] ?? 'unknown',
     unschedulable: spec?.unschedulable === true,
@@ -57,6 +59,11 @@ export function nodeRecord(node: WireNode, bootId: string | null): NodeRecord {
     busyWith: otherToolAt(spec?.taints ?? [], metadata.annotations ?? {}),
     marks: parseMarks(metadata.annotations ?? {}),
   }
+}
+
+/** Annotations can be large; of a fleet, only what a decision asks for is kept. */
+function ownOf(annotations: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(annotations).filter(([key]) => ADDED_ANNOTATIONS.includes(key)))
 }
 
 const BYTES_OF: Readonly<Record<string, number>> = {

@@ -1,31 +1,29 @@
 import type { NodeChange, NodeRecord } from '../../core/model.js'
 import { PortError } from '../../ports/errors.js'
 import type { KubernetesApi } from './api.js'
-import { BootIds } from './boot-ids.js'
-import { NODE, nodeRecord, readNode, type WireNode } from './node-record.js'
-import { find, get, list, objectIn } from './objects.js'
+import type { NodeCache } from './node-cache.js'
+import { slimNode } from './node-cache-content.js'
+import { NODE, type WireNode } from './node-record.js'
+import { find, get, objectIn } from './objects.js'
 
 const NODES = '/api/v1/nodes'
 
 /** Reading and marking Node objects. */
 export class Nodes {
   readonly #api: KubernetesApi
-  readonly #bootIds = new BootIds()
+  readonly #cache: NodeCache
 
-  constructor(api: KubernetesApi) {
+  constructor(api: KubernetesApi, cache: NodeCache) {
     this.#api = api
-  }
-
-  async all(signal: AbortSignal): Promise<NodeRecord[]> {
-    const call = { doing: 'list the nodes', path: NODES }
-    const { items } = await list(this.#api, call, readNode, signal)
-    this.#bootIds.listed(items.map((node) => ({ name: node.metadata.name, bootId: bootIdOf(node) })))
-    return items.map((node) => this.#record(node))
+    this.#cache = cache
   }
 
   async one(name: string, signal: AbortSignal): Promise<NodeRecord | null> {
+    const before = this.#cache.known(name)
     const node = await find(this.#api, pathOf(name), NODE, `read node ${name}`, signal)
-    return node === null ? null : await this.#checkedRecord(node, signal)
+    if (node !== null) return await this.#cache.seen(slimNode(node), signal)
+    this.#cache.missing(name, before)
+    return null
   }
 
   /**
@@ -55,22 +53,8 @@ export class Nodes {
       const fields = [...new Set(missing)].join(', ')
       throw new PortError('conflict', `Could not ${doing}: accepted, but not stored: ${fields}.`)
     }
-    return await this.#checkedRecord(stored, signal)
+    return await this.#cache.seen(slimNode(stored), signal)
   }
-
-  /** A boot id means something only next to the others: without a list there would be no telling. */
-  async #checkedRecord(node: WireNode, signal: AbortSignal): Promise<NodeRecord> {
-    if (!this.#bootIds.known) await this.all(signal)
-    return this.#record(node)
-  }
-
-  #record(node: WireNode): NodeRecord {
-    return nodeRecord(node, this.#bootIds.proven(node.metadata.name, bootIdOf(node)))
-  }
-}
-
-function bootIdOf(node: WireNode): string {
-  return node.status?.nodeInfo?.bootID ?? ''
 }
 
 function pathOf(name: string): string {

@@ -19,7 +19,7 @@ export const METADATA = z.object({
 })
 
 const LIST = z.object({
-  metadata: z.object({ continue: z.string().nullish() }).nullish(),
+  metadata: z.object({ continue: z.string().nullish(), resourceVersion: z.string().nullish() }).nullish(),
   items: z.array(z.unknown()).nullish(),
 })
 
@@ -76,6 +76,8 @@ export async function find<T>(
 
 export interface Listed<T> {
   readonly items: T[]
+  /** Where the list was taken, the same for all its pages, and where a watch goes on. Null when the server did not tell. */
+  readonly resourceVersion: string | null
   /** The server's clock when it answered; null when it did not tell. */
   readonly dateMs: number | null
 }
@@ -115,6 +117,7 @@ async function listOnce<T>(
     // Read at once: a page of full objects weighs a hundred times what is kept of it.
     for (const item of found.items ?? []) items.push(read(item))
     next = found.metadata?.continue ?? ''
-    if (next === '') return { items, dateMs: answer.dateMs }
+    if (next === '')
+      return { items, resourceVersion: found.metadata?.resourceVersion ?? null, dateMs: answer.dateMs }
   }
 }

@@ -7,6 +7,7 @@ const NONE = <T>(schema: z.ZodType<T>) => z.array(schema).nullish()
 
 const POD = z.object({
   metadata: METADATA.extend({
+    creationTimestamp: z.string().nullish(),
     deletionTimestamp: z.string().nullish(),
     deletionGracePeriodSeconds: z.number().nullish(),
     finalizers: NONE(z.string()),
@@ -24,7 +25,14 @@ const POD = z.object({
       nodeName: z.string().nullish(),
       priority: z.number().nullish(),
       priorityClassName: z.string().nullish(),
-      volumes: NONE(z.object({ emptyDir: z.unknown().nullish() })),
+      volumes: NONE(
+        z.object({
+          name: z.string().nullish(),
+          emptyDir: z.unknown().nullish(),
+          ephemeral: z.unknown().nullish(),
+          persistentVolumeClaim: z.object({ claimName: z.string() }).nullish(),
+        }),
+      ),
     })
     .nullish(),
   status: z
@@ -54,6 +62,7 @@ export function podRecord({ metadata, spec, status }: WirePod, nowMs: number): P
     phase: status?.phase ?? 'Unknown',
     ready: status?.conditions?.some(({ type, status: is }) => type === 'Ready' && is === 'True') ?? false,
     terminating: typeof metadata.deletionTimestamp === 'string',
+    ageSeconds: ageSeconds(metadata, nowMs),
     deletionAgeSeconds: deletionAgeSeconds(metadata, nowMs),
     finalizers: metadata.finalizers ?? [],
     mirror: 'kubernetes.io/config.mirror' in (metadata.annotations ?? {}),
@@ -62,9 +71,23 @@ export function podRecord({ metadata, spec, status }: WirePod, nowMs: number): P
         ? null
         : { apiVersion: controller.apiVersion ?? '', kind: controller.kind, name: controller.name },
     emptyDir: spec?.volumes?.some(({ emptyDir }) => emptyDir !== undefined && emptyDir !== null) ?? false,
+    claims: claimsOf(metadata.name, spec),
     priority: spec?.priority ?? 0,
     priorityClass: spec?.priorityClassName || null,
   }
+}
+
+function ageSeconds({ creationTimestamp }: WirePod['metadata'], nowMs: number): number | null {
+  const created = Date.parse(creationTimestamp ?? '')
+  return Number.isNaN(created) ? null : Math.max(0, Math.round((nowMs - created) / 1000))
+}
+
+/** The claim of a generic ephemeral volume is named after the pod and the volume. */
+function claimsOf(podName: string, spec: WirePod['spec']): string[] {
+  return (spec?.volumes ?? []).flatMap(({ name, ephemeral, persistentVolumeClaim }) => {
+    if (persistentVolumeClaim) return [persistentVolumeClaim.claimName]
+    return ephemeral ? [`${podName}-${name ?? ''}`] : []
+  })
 }
 
 /** `deletionTimestamp` is when the grace period ends, not when the deletion was asked for. */

@@ -33,6 +33,8 @@ const BEFORE = z.object({
   lastError: z.string().nullable(),
 })
 
+const FORCED = z.object({ at: z.string(), pod: z.string(), node: z.string() })
+
 /** The text of a key as JSON of this shape. */
 const json = <T>(schema: z.ZodType<T>) =>
   z
@@ -58,6 +60,7 @@ const DATA = z.object({
   poolOrder: json(POOL_ORDER).optional(),
   capacity: json(CAPACITY).optional(),
   before: json(BEFORE).optional(),
+  lastForced: json(FORCED).optional(),
 })
 
 export type Data = Readonly<Record<string, string>>
@@ -76,7 +79,8 @@ export function recordOf(data: Data, where: string): ClusterRecord {
     const what = `${issue?.path.join('.') ?? ''}: ${oneLine(issue?.message ?? '')}`
     throw new PortError('refused', `${where} cannot be understood at ${what}.`)
   }
-  const { cluster, identity, state, rollout, lastError, pools, poolOrder, capacity, before } = parsed.data
+  const { cluster, identity, state, rollout, lastError, pools, poolOrder, capacity, before, lastForced } =
+    parsed.data
   return {
     cluster: cluster ?? null,
     identity: identity ?? null,
@@ -87,12 +91,13 @@ export function recordOf(data: Data, where: string): ClusterRecord {
     poolOrder: poolOrder ?? [],
     capacity: capacity ?? null,
     before: before ?? null,
+    lastForced: lastForced ?? null,
   }
 }
 
 /** The data that says this record: the same text for the same record. Keys of others in `data` stay. */
 export function dataOf(record: ClusterRecord, data: Data): Record<string, string> {
-  const { pools, poolOrder, capacity, before, ...texts } = record
+  const { pools, poolOrder, capacity, before, lastForced, ...texts } = record
   const ours = {
     version: VERSION,
     ...texts,
@@ -100,6 +105,7 @@ export function dataOf(record: ClusterRecord, data: Data): Record<string, string
     poolOrder: stableJson(poolOrder),
     capacity: capacity && stableJson(capacity),
     before: before && stableJson(before),
+    lastForced: lastForced && stableJson(lastForced),
   }
   const others = Object.entries(data).filter(([key]) => !KEYS.includes(key))
   const said = Object.entries(ours).filter((entry): entry is [string, string] => entry[1] !== null)

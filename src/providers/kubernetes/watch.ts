@@ -21,9 +21,9 @@ export interface LiveWatching extends Watching {
 }
 
 /** The server ends each watch by itself, with a bookmark shortly before: no live watch is silent for longer. */
-const SERVER_ENDS_AFTER_SECONDS = '50'
-/** A watch that has been silent for this long is dead, whatever the connection looks like. */
-const SILENCE_MS = 60_000
+const SERVER_ENDS_AFTER_SECONDS = 50
+/** A watch that has been silent for so much longer is dead, whatever the connection looks like. */
+const GRACE_MS = 10_000
 const FIRST_PAUSE_MS = 100
 const LONGEST_PAUSE_MS = 10_000
 /** Whoever has stood this long begins with the short pause again. */
@@ -34,7 +34,26 @@ const NAMES_ONLY = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1
 const LIST_OF_NAMES = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json'
 
 const POSITION = z.object({ metadata: z.object({ resourceVersion: z.string().min(1) }) })
-const EVENT = z.object({ type: z.string(), object: z.object({ metadata: METADATA.partial().nullish() }) })
+const EVENT = z.object({
+  type: z.string(),
+  object: z.looseObject({ metadata: METADATA.partial().loose().nullish() }),
+})
+
+/** Something happened to an object, which is as the watch's `accept` asks for it. */
+export type WatchEvent = z.infer<typeof EVENT>
+
+/** What a watch is for. */
+export interface Follower {
+  /** How the objects of the events are asked for; absent: whole. */
+  readonly accept?: string
+  /** Seconds after which the server ends a connection, and the watch takes another one. */
+  readonly endsAfterSeconds?: number
+  /** Begin anew with every connection, so that what was missed for whatever reason is seen then. */
+  readonly alwaysBegins?: boolean
+  /** Gives the resource version up to which everything is known to the follower, or will be. */
+  begin(signal: AbortSignal): Promise<string>
+  tell(events: readonly WatchEvent[]): void
+}
 
 /**
  * Calls `onChange` with the names of the objects that changed. It calls with an empty list when changes may have been
@@ -45,7 +64,28 @@ export function watch(
   watched: Watched,
   onChange: (names: readonly string[]) => void,
 ): LiveWatching {
-  const watching = new Watch(api, watched, onChange)
+  return followWatch(api, watched, {
+    accept: NAMES_ONLY,
+    // First the position, then the word to list: so the list is never older than where the watch begins.
+    begin: async (signal) => {
+      const { what, path, query } = watched
+      const doing = `begin to watch ${what}`
+      const one = { ...query, limit: '1' }
+      const call = { doing, method: 'GET', path, query: one, accept: LIST_OF_NAMES } as const
+      const { resourceVersion } = objectIn(await api.call(call, signal), POSITION, doing).metadata
+      if (!signal.aborted) onChange([])
+      return resourceVersion
+    },
+    tell: (events) => {
+      const names = events.flatMap(({ object }) => object.metadata?.name ?? [])
+      if (names.length > 0) onChange(names)
+    },
+  })
+}
+
+/** Tells `follower` of every event of a collection until closed; nothing is told after that. */
+export function followWatch(api: KubernetesApi, watched: Watched, follower: Follower): LiveWatching {
+  const watching = new Watch(api, watched, follower)
   void watching.run()
   return watching
 }
@@ -53,16 +93,18 @@ export function watch(
 class Watch implements LiveWatching {
   readonly #api: KubernetesApi
   readonly #watched: Watched
-  readonly #onChange: (names: readonly string[]) => void
+  readonly #follower: Follower
+  readonly #endsAfterSeconds: number
   readonly #closed = new AbortController()
   /** Everything up to this resource version has been told; null when that is not known. */
   #position: string | null = null
   #heardAtMs = Number.NEGATIVE_INFINITY
 
-  constructor(api: KubernetesApi, watched: Watched, onChange: (names: readonly string[]) => void) {
+  constructor(api: KubernetesApi, watched: Watched, follower: Follower) {
     this.#api = api
     this.#watched = watched
-    this.#onChange = onChange
+    this.#follower = follower
+    this.#endsAfterSeconds = follower.endsAfterSeconds ?? SERVER_ENDS_AFTER_SECONDS
   }
 
   close(): void {
@@ -93,10 +135,11 @@ class Watch implements LiveWatching {
   async #connection(): Promise<'byServer'> {
     const connection = new AbortController()
     const letGo = follow(this.#closed.signal, connection)
-    const silence = setTimeout(() => connection.abort(), SILENCE_MS)
+    const silence = setTimeout(() => connection.abort(), this.#endsAfterSeconds * 1000 + GRACE_MS)
     try {
-      const position = this.#position ?? (await this.#begin(connection.signal))
-      const body = await this.#open(position, connection.signal)
+      if (this.#follower.alwaysBegins) this.#position = null
+      this.#position ??= await this.#follower.begin(connection.signal)
+      const body = await this.#open(this.#position, connection.signal)
       this.#heard()
       for await (const some of lines(body)) {
         silence.refresh()
@@ -111,18 +154,6 @@ class Watch implements LiveWatching {
     }
   }
 
-  /** First the position, then the word to list: so the list is never older than where the watch begins. */
-  async #begin(signal: AbortSignal): Promise<string> {
-    const { what, path, query } = this.#watched
-    const doing = `begin to watch ${what}`
-    const one = { ...query, limit: '1' }
-    const call = { doing, method: 'GET', path, query: one, accept: LIST_OF_NAMES } as const
-    const { resourceVersion } = objectIn(await this.#api.call(call, signal), POSITION, doing).metadata
-    this.#position = resourceVersion
-    this.#call([])
-    return resourceVersion
-  }
-
   async #open(resourceVersion: string, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>> {
     const { what, path, query } = this.#watched
     const doing = `watch ${what}`
@@ -131,38 +162,36 @@ class Watch implements LiveWatching {
       watch: 'true',
       resourceVersion,
       allowWatchBookmarks: 'true',
-      timeoutSeconds: SERVER_ENDS_AFTER_SECONDS,
+      timeoutSeconds: `${this.#endsAfterSeconds}`,
     }
-    const call = { doing, method: 'GET', path, query: asked, accept: NAMES_ONLY } as const
+    const { accept } = this.#follower
+    const call = { doing, method: 'GET', path, query: asked, ...(accept && { accept }) } as const
     const answer = await this.#api.stream(call, signal)
     if (!('code' in answer)) return answer.body
-    if (answer.code === 410) this.#position = null
+    // Also when only the watch is forbidden, and not the beginning: what can be asked for is asked for again then.
+    if (answer.code === 410 || answer.code === 403) this.#position = null
     throw answerError(answer, doing)
   }
 
   #tell(some: readonly string[]): void {
-    const names: string[] = []
+    const events: WatchEvent[] = []
     try {
       for (const line of some) {
-        const { type, object } = EVENT.parse(JSON.parse(line))
-        if (type === 'ERROR') {
+        const event = EVENT.parse(JSON.parse(line))
+        if (event.type === 'ERROR') {
           // Too old a position, mostly; whatever it is, what happened since is not known.
           this.#position = null
           throw new Error(`watching ${this.#watched.what} ended with an error event`)
         }
-        if (type !== 'BOOKMARK' && object.metadata?.name) names.push(object.metadata.name)
-        this.#position = object.metadata?.resourceVersion ?? this.#position
+        if (event.type !== 'BOOKMARK') events.push(event)
+        this.#position = event.object.metadata?.resourceVersion ?? this.#position
       }
     } finally {
-      if (names.length > 0) this.#call(names)
+      if (events.length > 0 && !this.#closed.signal.aborted) this.#follower.tell(events)
     }
   }
 
   #heard(): void {
     this.#heardAtMs = performance.now()
-  }
-
-  #call(names: readonly string[]): void {
-    if (!this.#closed.signal.aborted) this.#onChange(names)
   }
 }

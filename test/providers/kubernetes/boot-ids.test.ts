@@ -50,4 +50,32 @@ describe('a boot id proves something', () => {
 
     expect(bootIds.proven('n1', UUID)).toBe(UUID)
   })
+
+  it.each([
+    ['another node rebooted', (bootIds: BootIds) => bootIds.seen('n2', 'b2')],
+    ['another node left', (bootIds: BootIds) => bootIds.gone('n2')],
+  ])('again after %s, one change at a time', (_, change) => {
+    const bootIds = new BootIds()
+    bootIds.listed([
+      { name: 'n1', bootId: UUID },
+      { name: 'n2', bootId: UUID },
+    ])
+
+    change(bootIds)
+
+    expect(bootIds.proven('n1', UUID)).toBe(UUID)
+  })
+
+  it('no longer when a third node joins with it, and one of the three leaves', () => {
+    const bootIds = new BootIds()
+    bootIds.listed([{ name: 'n1', bootId: UUID }])
+    bootIds.seen('n2', UUID)
+    bootIds.seen('n3', UUID)
+    bootIds.seen('n3', UUID)
+
+    bootIds.gone('n2')
+
+    expect(bootIds.proven('n1', UUID)).toBeNull()
+    expect(bootIds.proven('n3', UUID)).toBeNull()
+  })
 })

@@ -98,6 +98,7 @@ describe('a node that lacks what it should have', () => {
         resourceVersion: '',
         providerId: null,
         labels: {},
+        annotations: {},
         bootId: null,
         ready: 'unknown',
         unschedulable: false,

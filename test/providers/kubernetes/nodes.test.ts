@@ -145,9 +145,9 @@ describe('patching a node', () => {
 
   it('K1 clearing the marks leaves the node as it was found', async () => {
     const before = await addSettledNode(bed.admin, 'w-1')
-    const { marks } = await patchNow(cluster, 'w-1', CORDON)
+    const marked = await patchNow(cluster, 'w-1', CORDON)
 
-    await patchNow(cluster, 'w-1', clearMarksChange(marks, { uncordon: true }))
+    await patchNow(cluster, 'w-1', clearMarksChange(marked, { uncordon: true }))
 
     const after = await bed.admin.ok('GET', `${NODES}/w-1`)
     expect(after.spec).not.toHaveProperty('unschedulable')

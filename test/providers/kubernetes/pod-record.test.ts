@@ -162,11 +162,13 @@ describe('a pod that lacks what it should have', () => {
       phase: 'Unknown',
       ready: false,
       terminating: false,
+      ageSeconds: null,
       deletionAgeSeconds: null,
       finalizers: [],
       mirror: false,
       controller: null,
       emptyDir: false,
+      claims: [],
       priority: 0,
       priorityClass: null,
     })

@@ -176,6 +176,7 @@ describe('evicting a pod', () => {
 
     expect(await cluster.evict(await thePod('web'), null, patient())).toEqual({
       kind: 'blocked',
+      budget: 'default/guard',
       why: 'budget default/guard needs 1 healthy, has 1',
     })
     expect((await stored('web')).metadata).not.toHaveProperty('deletionTimestamp')
@@ -204,14 +205,14 @@ describe('evicting a pod', () => {
     })
   })
 
-  it('is misconfigured when two budgets cover the pod', async () => {
+  it('is refused for good when two budgets cover the pod', async () => {
     await addPod(bed.admin, 'web', 'w-1')
     await addBudget(bed.admin, 'guard', 'web', 0)
     await addBudget(bed.admin, 'second', 'web', 0)
 
     expect(await cluster.evict(await thePod('web'), null, patient())).toEqual({
-      kind: 'misconfigured',
-      why: expect.stringMatching(/^default\/web: This pod has more than one PodDisruptionBudget/),
+      kind: 'manyBudgets',
+      why: expect.stringMatching(/^This pod has more than one PodDisruptionBudget/),
     })
   })
 
@@ -252,8 +253,13 @@ describe('evicting a pod', () => {
   const RACE = { kind: 'Status', code: 409, reason: 'Conflict', message: 'the budget has been modified' }
 
   it.each<[string, Verdict, object]>([
-    ['flow control', answer(429, OVERLOADED, { 'retry-after': '3' }), { kind: 'later', afterSeconds: 3 }],
-    ['a proxy’s own 429', answer(429, 'slow down'), { kind: 'later', afterSeconds: 1 }],
+    ['flow control', answer(429, OVERLOADED, { 'retry-after': '3' }), { kind: 'slowDown', afterSeconds: 3 }],
+    ['a proxy’s own 429', answer(429, 'slow down'), { kind: 'slowDown', afterSeconds: 1 }],
+    [
+      'a webhook that moves the pod itself',
+      answer(429, { ...OVERLOADED, message: 'admission webhook "x" denied the request: it migrates' }),
+      { kind: 'later', why: expect.stringMatching(/^admission webhook "x" denied/) },
+    ],
     ['a budget whose numbers are being mended', answer(403, BUDGET_BEHIND), { kind: 'later' }],
     ['two evictions at once', answer(409, RACE), { kind: 'later', why: 'the budget has been modified' }],
     [

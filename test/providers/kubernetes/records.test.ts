@@ -35,6 +35,7 @@ const RECORD: ClusterRecord = {
   capacity: { machines: 9, cpu: 52, memoryMiB: 212_992 },
   lastError: 'drain of w-2 blocked: budget shop/web needs 2 healthy, has 2',
   before: { rollout: HOLDER, state: 'Running', pools: {}, poolOrder: [], lastError: null },
+  lastForced: { at: '2026-01-01T00:00:00.000Z', pod: 'shop/web-1', node: 'w-2' },
 }
 
 let bed: Bed

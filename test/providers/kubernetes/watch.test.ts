@@ -7,7 +7,7 @@ import { KubernetesApi } from '../../../src/providers/kubernetes/api.js'
 import { kubernetesCluster } from '../../../src/providers/kubernetes/cluster.js'
 import { answer } from '../../support/proxy.js'
 import { waitUntil } from '../../support/wait.js'
-import { addNode, addPod, Bed, NODES, PODS, patient } from './bed.js'
+import { addNode, Bed, NODES, patient } from './bed.js'
 import { json, standIn, writeKubeconfig } from './stand-in.js'
 
 let bed: Bed
@@ -168,21 +168,6 @@ describe('watching nodes', () => {
     const query = new URL(watch?.path ?? '', bed.proxy.url).searchParams
     expect(Object.fromEntries(query)).toMatchObject({ timeoutSeconds: '50', allowWatchBookmarks: 'true' })
   })
-})
-
-it('watching the pods of a node tells of each change', async () => {
-  let calls = 0
-  watching = (await bed.open()).cluster.watchPodsOn('w-1', () => calls++)
-  await waitUntil(() => bed.proxy.requests.some(isWatch), { for: 'the watch' })
-  const beginning = calls
-
-  await addPod(bed.admin, 'web', 'w-1')
-  await waitUntil(() => calls > beginning, { for: 'the new pod' })
-  const before = calls
-  await bed.admin.ok('DELETE', `${PODS}/web?gracePeriodSeconds=0`)
-  await waitUntil(() => calls > before, { for: 'the end of the pod' })
-
-  expect(beginning).toBe(1)
 })
 
 describe('closing a watch', () => {

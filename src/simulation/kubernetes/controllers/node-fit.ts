@@ -1,5 +1,6 @@
 import type { Node, Taint } from '../kinds/node.js'
 import type { NodeRequirement, NodeSelectorTerm, PodSpec, Toleration } from '../kinds/pod-spec.js'
+import { holds } from '../objects/label-selector.js'
 
 /** Do the pod's own wishes allow this node? */
 export function isWanted({ nodeSelector = {}, affinity }: PodSpec, node: Node): boolean {
@@ -48,21 +49,10 @@ function meetsTerm(
   )
 }
 
-function meets({ operator, values = [] }: NodeRequirement, value: string | undefined): boolean {
-  switch (operator) {
-    case 'In':
-      return value !== undefined && values.includes(value)
-    case 'NotIn':
-      return value === undefined || !values.includes(value)
-    case 'Exists':
-      return value !== undefined
-    case 'DoesNotExist':
-      return value === undefined
-    case 'Gt':
-      return Number(value) > Number(values[0])
-    case 'Lt':
-      return Number(value) < Number(values[0])
-    default:
-      return false
-  }
+/** Nodes know two comparisons more than label selectors do. */
+function meets(one: NodeRequirement, value: string | undefined): boolean {
+  const { operator, values = [] } = one
+  if (operator === 'Gt') return Number(value) > Number(values[0])
+  if (operator === 'Lt') return Number(value) < Number(values[0])
+  return holds(one, value)
 }

@@ -18,7 +18,7 @@ export function matchesSelector(selector: LabelSelector, labels: Labels): boolea
   const { matchLabels = {}, matchExpressions = [] } = selector
   return (
     Object.entries(matchLabels).every(([key, value]) => labels[key] === value) &&
-    matchExpressions.every((requirement) => meets(requirement, labels))
+    matchExpressions.every((requirement) => holds(requirement, labels[requirement.key]))
   )
 }
 
@@ -27,7 +27,7 @@ export function matchesSelector(selector: LabelSelector, labels: Labels): boolea
  */
 export function parseLabelSelector(text: string): (labels: Labels) => boolean {
   const requirements = splitOutsideParentheses(text).map(parseRequirement)
-  return (labels) => requirements.every((requirement) => meets(requirement, labels))
+  return (labels) => requirements.every((one) => holds(one, labels[one.key]))
 }
 
 const KEY = '[A-Za-z0-9](?:[\\w./-]*[A-Za-z0-9])?'
@@ -50,8 +50,11 @@ function parseRequirement(text: string): Requirement {
   )
 }
 
-function meets({ key, operator, values = [] }: Requirement, labels: Labels): boolean {
-  const value = labels[key]
+/** A requirement on one value; undefined where there is none under its key. */
+export function holds(
+  { operator, values = [] }: Omit<Requirement, 'key'>,
+  value: string | undefined,
+): boolean {
   switch (operator) {
     case 'In':
       return value !== undefined && values.includes(value)

@@ -7,6 +7,7 @@ import { NODES } from '../kinds/node.js'
 import { PODS } from '../kinds/pod.js'
 import { PRIORITY_CLASSES } from '../kinds/priority-class.js'
 import { CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, ROLE_BINDINGS, ROLES } from '../kinds/rbac.js'
+import { CLAIMS, VOLUME_ATTACHMENTS } from '../kinds/volume.js'
 import { DAEMON_SETS, DEPLOYMENTS, REPLICA_SETS, STATEFUL_SETS } from '../kinds/workload.js'
 import { defineResource, type Resource, type Verb } from './resource.js'
 
@@ -20,14 +21,12 @@ const never = (group: string, kind: string, namespaced: boolean, plural = `${kin
 export const RESOURCES: readonly Resource[] = [
   ...[NAMESPACES, NODES, PODS, CONFIG_MAPS, EVENTS],
   ...[DEPLOYMENTS, REPLICA_SETS, STATEFUL_SETS, DAEMON_SETS],
-  ...[BUDGETS, LEASES, PRIORITY_CLASSES],
+  ...[BUDGETS, LEASES, PRIORITY_CLASSES, CLAIMS, VOLUME_ATTACHMENTS],
   ...[CLUSTER_ROLES, CLUSTER_ROLE_BINDINGS, ROLES, ROLE_BINDINGS],
-  never('', 'PersistentVolumeClaim', true),
   never('', 'PersistentVolume', false),
   never('', 'ReplicationController', true),
   never('batch', 'Job', true),
   never('batch', 'CronJob', true),
-  never('storage.k8s.io', 'VolumeAttachment', false),
   never('admissionregistration.k8s.io', 'ValidatingWebhookConfiguration', false),
   never('admissionregistration.k8s.io', 'MutatingWebhookConfiguration', false),
   never('admissionregistration.k8s.io', 'ValidatingAdmissionPolicy', false, 'validatingadmissionpolicies'),

@@ -1,29 +1,19 @@
-import type { PodRecord } from './pods.js'
-import type { DrainPolicy } from './spec.js'
-
-/** What a drain does with one pod, always with its reason. */
-export type PodVerdict =
-  | { readonly kind: 'evict'; readonly why: string }
-  /** Left alone, and not waited for. */
-  | { readonly kind: 'skip'; readonly why: string }
-  /** On its way out: waited for, never evicted again (B02). */
-  | { readonly kind: 'wait'; readonly why: string }
-  /** The policy forbids it: the drain is refused before the first eviction. */
-  | { readonly kind: 'refuse'; readonly why: string }
-
-export interface DrainFacts {
-  /** `namespace/name` of the DaemonSets that pods name as owner and that exist. */
-  readonly daemonSets: ReadonlySet<string>
-}
+import type { PodRecord } from '../pods.js'
+import type { DrainPolicy } from '../spec.js'
+import { isSelected } from './selector.js'
+import type { DrainFacts, PodVerdict } from './verdict.js'
 
 type Filter = (pod: PodRecord, policy: DrainPolicy, facts: DrainFacts) => PodVerdict | null
 
 /** In order; the first that answers decides. Each says which pods it knows about. */
 const FILTERS: readonly Filter[] = [
   mirrorPod,
+  skippedPod,
   runningDaemonSetPod,
+  abandonedPod,
   terminatingPod,
   finishedPod,
+  podToComplete,
   emptyDirPod,
   barePod,
 ]
@@ -35,10 +25,6 @@ export function podVerdict(pod: PodRecord, policy: DrainPolicy, facts: DrainFact
     if (verdict !== null) return verdict
   }
   return { kind: 'evict', why: 'has a controller' }
-}
-
-export function podName(pod: Pick<PodRecord, 'namespace' | 'name'>): string {
-  return `${pod.namespace}/${pod.name}`
 }
 
 /** Is this pod the kind that a DaemonSet recreates on a cordoned node? Only `apps/v1` owners are (kubectl's rule). */
@@ -53,6 +39,10 @@ function mirrorPod(pod: PodRecord): PodVerdict | null {
   return pod.mirror ? { kind: 'skip', why: 'static pod of the node' } : null
 }
 
+function skippedPod(pod: PodRecord, policy: DrainPolicy): PodVerdict | null {
+  return isSelected(pod, policy.skip) ? { kind: 'skip', why: 'selected by drain.skip' } : null
+}
+
 function runningDaemonSetPod(pod: PodRecord, policy: DrainPolicy, facts: DrainFacts): PodVerdict | null {
   const daemonSet = daemonSetOf(pod)
   if (daemonSet === null || isFinished(pod)) return null
@@ -60,6 +50,20 @@ function runningDaemonSetPod(pod: PodRecord, policy: DrainPolicy, facts: DrainFa
   return pod.terminating || policy.barePods === 'evict'
     ? null
     : { kind: 'refuse', why: `its DaemonSet ${daemonSet} does not exist` }
+}
+
+/** The machine is stopped right after the drain, so that whatever still runs of such a pod ends with it. */
+function abandonedPod(pod: PodRecord, policy: DrainPolicy, facts: DrainFacts): PodVerdict | null {
+  const { skipWaitForDeleteSeconds, unreachableWaitSeconds } = policy
+  const age = pod.deletionAgeSeconds
+  if (!pod.terminating || age === null) return null
+  if (skipWaitForDeleteSeconds !== null && age > skipWaitForDeleteSeconds) {
+    return { kind: 'skip', why: `terminating for longer than drain.skipWaitForDelete` }
+  }
+  if (facts.kubeletSilent && age > unreachableWaitSeconds) {
+    return { kind: 'skip', why: `terminating for longer than drain.unreachableWait on a node not ready` }
+  }
+  return null
 }
 
 function terminatingPod(pod: PodRecord): PodVerdict | null {
@@ -70,6 +74,12 @@ function terminatingPod(pod: PodRecord): PodVerdict | null {
 
 function finishedPod(pod: PodRecord): PodVerdict | null {
   return isFinished(pod) ? { kind: 'evict', why: `is ${pod.phase}` } : null
+}
+
+function podToComplete(pod: PodRecord, policy: DrainPolicy): PodVerdict | null {
+  return isSelected(pod, policy.waitCompleted)
+    ? { kind: 'wait', why: `is left to run to its end (drain.waitCompleted)` }
+    : null
 }
 
 function emptyDirPod(pod: PodRecord, policy: DrainPolicy): PodVerdict | null {

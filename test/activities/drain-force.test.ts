@@ -1,0 +1,167 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { addBudget, NODES, PODS, patient } from '../providers/kubernetes/bed.js'
+import type { KubeObject } from '../support/kube-api.js'
+import { DrainBed } from './drain-bed.js'
+
+const BINDING = '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings'
+
+let bed: DrainBed
+
+beforeAll(async () => {
+  bed = await DrainBed.open()
+})
+beforeEach(() => bed.begin())
+afterEach(async () => {
+  await bed.end()
+  await bed.parts.admin.call('DELETE', `${BINDING}/noderoll-force`)
+})
+afterAll(() => bed?.close())
+
+const FORCE = {
+  onBlocked: 'force',
+  force: { drainOlderThanSeconds: 21_600, lastForcedOlderThanSeconds: 3_600, podOlderThanSeconds: 0 },
+} as const
+const LONG = { policy: FORCE, askedSecondsAgo: 25_000, limitSeconds: 90_000 }
+
+/** What an operator does who wants drains to be forced. */
+async function bindForce(): Promise<void> {
+  await bed.parts.admin.ok('POST', BINDING, {
+    metadata: { name: 'noderoll-force' },
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'noderoll-force' },
+    subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'noderoll' }],
+  })
+  await bed.untilAllowed('DELETE', `${PODS}/no-such-pod?dryRun=All`)
+}
+
+/** Pods that a budget never lets go, with the grace given. */
+async function addHeld(names: readonly string[], graceSeconds = 0): Promise<KubeObject[]> {
+  const pods: KubeObject[] = []
+  for (const name of names) pods.push(await bed.addPod(name, { labels: { app: 'held' }, graceSeconds }))
+  await addBudget(bed.parts.admin, 'held', 'held', names.length)
+  return pods
+}
+
+async function deletions() {
+  const asked = await bed.requests({ verb: 'delete', resource: 'pods' })
+  return asked.filter(({ requestBody }) => requestBody?.dryRun === undefined)
+}
+
+async function lastForced() {
+  const { records } = await bed.parts.open({})
+  return (await records.read(patient())).value.lastForced
+}
+
+describe('drain.onBlocked: force', () => {
+  it('CKS-16 deletes one pod past its budget, by UID and with its own grace, says so, and no second one', async () => {
+    await bindForce()
+    const pods = await addHeld(['a', 'b'], 7)
+    const drain = bed.start(LONG)
+    await drain.untilWaitsFor(/is terminating/)
+    const waits = await drain.untilWaitsFor(/^budget default\/held needs 2 healthy, has 1; holds 1 pod/)
+
+    const [deletion, ...others] = await deletions()
+    const forced = pods.find(({ metadata }) => metadata.name === deletion?.name)
+    expect(others).toEqual([])
+    expect(deletion?.requestBody.preconditions).toEqual({ uid: forced?.metadata.uid })
+    expect(deletion?.requestBody.gracePeriodSeconds).toBeUndefined()
+    expect(await bed.parts.admin.ok('GET', `${PODS}/${deletion?.name}`)).toMatchObject({
+      metadata: { deletionGracePeriodSeconds: 7 },
+    })
+    expect(waits).toContain(`pod default/${deletion?.name} is terminating`)
+    expect(await lastForced()).toMatchObject({ pod: `default/${deletion?.name}`, node: 'w-1' })
+    const events = await bed.parts.admin.list('/api/v1/namespaces/default/events')
+    expect(events.filter(({ reason }) => reason === 'DeletedPastBudget')).toEqual([
+      expect.objectContaining({
+        type: 'Warning',
+        message: expect.stringContaining('drain.onBlocked is force'),
+      }),
+    ])
+
+    await bed.parts.admin.ok('DELETE', '/apis/policy/v1/namespaces/default/poddisruptionbudgets/held')
+    await bed.endPod(deletion?.name ?? '')
+    const other = pods.find((pod) => pod !== forced)?.metadata.name ?? ''
+    await bed.untilEvicted(other)
+    await bed.endPod(other)
+    expect((await drain.end).warnings).toEqual([
+      expect.stringMatching(
+        new RegExp(`^pod default/${deletion?.name} on w-1 was deleted although budget default/held needs 2`),
+      ),
+    ])
+    expect(await deletions()).toHaveLength(1)
+  })
+
+  it('CKS-16 two drains at once delete one pod between them', async () => {
+    await bindForce()
+    await bed.addMarkedNode('w-2')
+    await bed.addPod('a', { labels: { app: 'held' }, graceSeconds: 30 })
+    await bed.addPod('b', { labels: { app: 'held' }, graceSeconds: 30 }, 'w-2')
+    await addBudget(bed.parts.admin, 'held', 'held', 2)
+
+    const drains = [bed.start(LONG), bed.start({ ...LONG, node: 'w-2' })]
+    await Promise.all(drains.map((drain) => drain.untilWaitsFor(/is terminating|holds 1 pod/)))
+    await Promise.any(drains.map((drain) => drain.untilWaitsFor(/is terminating/)))
+    await Promise.any(drains.map((drain) => drain.untilWaitsFor(/holds 1 pod/)))
+    // Both have asked whether they may: the loser has been told.
+    const asked = (await bed.requests({ verb: 'delete' })).filter(({ requestBody }) => requestBody?.dryRun)
+    expect(asked.map(({ name }) => name).sort()).toEqual(['a', 'b'])
+
+    expect(await deletions()).toHaveLength(1)
+  })
+
+  it.each<[string, { readonly askedSecondsAgo?: number; readonly podOlderThanSeconds?: number }]>([
+    ['the drain is young', { askedSecondsAgo: 21_000 }],
+    ['the pod is young', { podOlderThanSeconds: 60 }],
+  ])('CKS-16 deletes nothing while %s', async (_, { askedSecondsAgo = 25_000, podOlderThanSeconds = 0 }) => {
+    await bindForce()
+    await addHeld(['a'])
+    const policy = { ...FORCE, force: { ...FORCE.force, podOlderThanSeconds } }
+    const limitSeconds = askedSecondsAgo + 4
+
+    await expect(bed.drain({ policy, askedSecondsAgo, limitSeconds })).rejects.toMatchObject({
+      type: 'DrainBlocked',
+    })
+
+    expect(await bed.requests({ verb: 'delete' })).toEqual([])
+    expect(await lastForced()).toBeNull()
+  })
+
+  it('CKS-16 deletes nothing while the cluster’s last forced deletion is young, whoever did it', async () => {
+    await bindForce()
+    await addHeld(['a'])
+    const { records } = await bed.parts.open({})
+    const { value, version } = await records.read(patient())
+    const theirs = { at: new Date(Date.now() - 3_000_000).toISOString(), pod: 'x/y', node: 'elsewhere' }
+    await records.write({ ...value, lastForced: theirs }, version, patient())
+
+    await expect(bed.drain({ ...LONG, limitSeconds: 25_004 })).rejects.toMatchObject({ type: 'DrainBlocked' })
+
+    expect(await deletions()).toEqual([])
+    expect(await lastForced()).toEqual(theirs)
+  })
+
+  it('B02 never forces a pod that terminates, nor takes a finalizer away', async () => {
+    await bindForce()
+    await bed.addPod('stuck', { finalizers: ['example.com/hold'] })
+    await bed.parts.admin.ok('DELETE', `${PODS}/stuck`)
+
+    await expect(bed.drain({ ...LONG, limitSeconds: 25_003 })).rejects.toMatchObject({ type: 'DrainBlocked' })
+
+    expect(await bed.requests({ verb: 'delete' })).toEqual([])
+    expect((await bed.parts.admin.ok('GET', `${PODS}/stuck`)).metadata.finalizers).toEqual([
+      'example.com/hold',
+    ])
+  })
+
+  it('CKS-16 without the permission nothing is forced, no turn is used up, and the missing role is named', async () => {
+    await addHeld(['a'])
+
+    await expect(bed.drain({ ...LONG, limitSeconds: 25_004 })).rejects.toMatchObject({
+      type: 'DrainBlocked',
+      message: expect.stringContaining('needs the ClusterRole noderoll-force (deploy/rbac.yaml)'),
+    })
+
+    expect(await lastForced()).toBeNull()
+    expect((await bed.parts.admin.ok('GET', `${PODS}/a`)).metadata.deletionTimestamp).toBeUndefined()
+    expect((await bed.parts.admin.ok('GET', `${NODES}/w-1`)).spec.unschedulable).toBe(true)
+  })
+})
