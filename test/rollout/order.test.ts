@@ -3,6 +3,7 @@ import type { PlanReport } from '../../src/api/activities.js'
 import type { Progress } from '../../src/core/progress.js'
 import { AvailabilityWatch, cordon, isCordoned, labelNodes, nodeWrites } from '../support/batch-nodes.js'
 import { marksOf, RolloutBed } from '../support/rollout-bed.js'
+import { waitUntil } from '../support/wait.js'
 
 const ETCD = { select: { machines: ['e-1', 'e-2', 'e-3'] }, offering: 'large' }
 
@@ -67,18 +68,15 @@ describe('the order of a rollout', () => {
       const { etcd } = cloud.machine(name)
       if (etcd !== null) etcd.joinMs = 700
     }
+    const joined = () =>
+      bed.cluster.machines.filter(
+        ({ etcd, upSince }) => etcd !== null && upSince !== null && Date.now() >= upSince + etcd.joinMs,
+      ).length
+    // The first of those that are there when etcd is first asked leads.
+    await waitUntil(() => joined() === 3, { for: 'three members' })
     const down = downAtEachStop()
     const ups: number[] = []
-    cloud.onRequest(
-      { call: 'stop' },
-      () => {
-        const joined = bed.cluster.machines.filter(
-          ({ etcd, upSince }) => etcd !== null && upSince !== null && Date.now() >= upSince + etcd.joinMs,
-        )
-        ups.push(joined.length)
-      },
-      'arrival',
-    )
+    cloud.onRequest({ call: 'stop' }, () => void ups.push(joined()), 'arrival')
     await bed.startWorker()
 
     const end = await bed.roll({ pools: { control: { offering: 'large' }, worker: { offering: 'large' } } })

@@ -177,7 +177,7 @@ describe('a rollout that succeeds', () => {
           done: { count: 0 },
         },
         details: expect.stringMatching(
-          /\*\*prod\*\*: rolling, batch 1 \(worker\), 0 nodes done[\s\S]*\| w-1 \| worker \| stop \|/,
+          /\*\*prod\*\*: rolling, batch 1 \(worker\), 0 nodes done[\s\S]*\| w-1\s+\| stop\s+\|/,
         ),
       },
     ])

@@ -76,6 +76,7 @@ describe('noderoll worker, the process', () => {
       'log level: INFO (default)',
       expect.stringMatching(/^health port: \d+ \(NODEROLL_HEALTH_PORT\)$/),
       `metrics address: ${metrics} (NODEROLL_METRICS_ADDRESS)`,
+      'node: not said (default)',
       `workflow bundle: ${bundle} (NODEROLL_WORKFLOW_BUNDLE)`,
       'activities per second: unlimited (default)',
     ])

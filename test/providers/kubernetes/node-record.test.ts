@@ -104,6 +104,7 @@ describe('a node that lacks what it should have', () => {
         unschedulable: false,
         controlPlane: false,
         ephemeralStorageKiB: null,
+        busyWith: null,
         marks: NO_MARKS,
       },
     ])
