@@ -9,7 +9,7 @@ const MOST_CONFLICTS = 8
 
 /**
  * Reads a node, decides on what was read, and writes with its resourceVersion; decides again when somebody wrote in
- * between. `decide` answers null for "nothing to write". Gives the node as it is afterwards.
+ * between. `decide` answers null for "nothing to write". Gives the node as it is afterwards, null when it is gone.
  *
  * Where the caller has just read the node (`found`), the first decision is on that: the resourceVersion of the write
  * makes sure that nobody has written since. A decision to write nothing is made again on a fresh read.
@@ -34,7 +34,9 @@ export async function changeNode(
     try {
       return await cluster.patchNode(name, node.resourceVersion, change, attempt.signal)
     } catch (error) {
-      if (portErrorKind(error) !== 'conflict') throw error
+      const kind = portErrorKind(error)
+      // Gone since it was read: the next look says so, or finds the object that has taken its name.
+      if (kind !== 'conflict' && kind !== 'notFound') throw error
       if (conflicts++ === MOST_CONFLICTS) {
         throw failure(
           'NodeChanged',

@@ -101,8 +101,8 @@ async function cordonOne(
     }
     return markChange(node, job, { ...ours, run: attempt.runId })
   }
-  await changeNode(connections.cluster, attempt, job.node, decide, seen)
-  if (found === null)
+  const marked = await changeNode(connections.cluster, attempt, job.node, decide, seen)
+  if (marked === null || found === null)
     throw failure('NodeChanged', `node ${job.node} is gone from the cluster; its machine was not touched`)
   if (!stillToDo && !isMarked((found as NodeRecord).marks))
     return { kind: 'upToDate', machineId: job.machineId }

@@ -92,7 +92,7 @@ describe('what a rollout of Azure VMs looks at besides the VMs', () => {
     expect(end).toMatchObject({
       kind: 'failed',
       type: 'DrainBlocked',
-      message: expect.stringContaining('is held: budget default/held needs 1 healthy, has 1'),
+      message: expect.stringContaining('budget default/held needs 1 healthy, has 1; holds 1 pod'),
       result: { done: { count: 0 }, failed: [{ node: 'w-1', step: 'drain' }], state: 'Running' },
     })
     expect(azure.acts(false)).toEqual([])

@@ -4,6 +4,7 @@ import { ControlPlaneClient } from './control-plane.js'
 import { type ControlPlanePart, embeddedControlPlane, onlyEmbedded } from './embedded-control-plane.js'
 import { SLOTS, type SlotAccess } from './slots.js'
 import type { TemporalAccess } from './temporal.js'
+import { waitUntil } from './wait.js'
 
 export { cleanCluster }
 
@@ -77,7 +78,30 @@ export async function realControlPlane(): Promise<RealControlPlane> {
   const path = `control-plane/${slot()}`
   const controlPlane = new RealControlPlane(await ask<SlotAccess>(path), (action) => ask(`${path}/${action}`))
   await cleanCluster(controlPlane)
+  await revokeNoderoll(controlPlane)
   return controlPlane
+}
+
+const RBAC = '/apis/rbac.authorization.k8s.io/v1'
+
+/** What the file before has allowed the user `noderoll` must not help this one. */
+async function revokeNoderoll(controlPlane: ControlPlaneClient): Promise<void> {
+  const { api } = controlPlane
+  const roles = await api.list(`${RBAC}/rolebindings`)
+  const clusterRoles = await api.list(`${RBAC}/clusterrolebindings`)
+  const ofNoderoll = [...roles, ...clusterRoles].filter(({ subjects = [] }) =>
+    subjects.some(({ name }: { name: string }) => name === 'noderoll'),
+  )
+  for (const { metadata } of ofNoderoll) {
+    const where = metadata.namespace === undefined ? '' : `/namespaces/${metadata.namespace}`
+    const plural = metadata.namespace === undefined ? 'clusterrolebindings' : 'rolebindings'
+    await api.ok('DELETE', `${RBAC}${where}/${plural}/${metadata.name}`)
+  }
+  const noderoll = controlPlane.apiOf('noderoll')
+  await waitUntil(async () => (await noderoll.call('GET', '/api/v1/nodes')).status === 403, {
+    for: 'the rules of the file before to be forgotten',
+  })
+  noderoll.close()
 }
 
 /** The shared Temporal dev server, and a namespace of it that no other test file uses meanwhile. */
