@@ -70,7 +70,10 @@ async function kubectlDrain(): Promise<Drain> {
   const from = await bed.kube.audit.mark()
   const startedAt = performance.now()
   const args = ['drain', NODE, '--ignore-daemonsets', '--delete-emptydir-data']
-  await promisify(execFile)(bed.kube.access.kubectl, args, { env: { KUBECONFIG: kubeconfig } })
+  await promisify(execFile)(bed.kube.access.kubectl, args, {
+    // Where kubectl keeps what it has discovered; without a home that would be here.
+    env: { KUBECONFIG: kubeconfig, HOME: bed.kube.access.folder },
+  })
   const seconds = (performance.now() - startedAt) / 1000
   await bed.kube.audit.settled()
   const asked = await bed.kube.audit.since(from, ({ userAgent }) => userAgent.startsWith('kubectl/'))

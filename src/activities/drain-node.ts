@@ -48,6 +48,7 @@ async function drain(
     await waitFor<true>(attempt, {
       slowestSeconds: SLOWEST_SECONDS,
       watch: (wake) => drain.watch(wake),
+      watchesFirst: true,
       limit: {
         seconds: input.limitSeconds,
         fail: (why) =>

@@ -18,6 +18,8 @@ export interface Waiting<T> {
    * the first look: most find what they look for, and a watch costs a connection.
    */
   watch?(wake: () => void): readonly Watching[]
+  /** The look sees through the watches: they are begun before the first one. */
+  readonly watchesFirst?: boolean
   /** Part of what is looked at cannot be watched (etcd, machines): look as often as without a watch. */
   readonly partlyWatched?: boolean
   /** Longest time between two looks, in seconds: the net under a dead watch. */
@@ -41,7 +43,13 @@ export async function waitFor<T>(attempt: Attempt, waiting: Waiting<T>): Promise
   let wake: () => void = () => undefined
   let changed = false
   let watches: readonly Watching[] | null = null
+  const watched = () =>
+    waiting.watch?.(() => {
+      changed = true
+      wake()
+    }) ?? []
   try {
+    if (waiting.watchesFirst) watches = watched()
     for (;;) {
       attempt.signal.throwIfAborted()
       changed = false
@@ -54,11 +62,7 @@ export async function waitFor<T>(attempt: Attempt, waiting: Waiting<T>): Promise
         beganAt = performance.now()
         continue
       }
-      watches ??=
-        waiting.watch?.(() => {
-          changed = true
-          wake()
-        }) ?? []
+      watches ??= watched()
       await attempt.waitsFor(seen.why)
       const waited = performance.now() - beganAt
       const slowest = waiting.slowestSeconds * 1000

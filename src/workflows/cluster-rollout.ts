@@ -72,6 +72,16 @@ async function roll(request: unknown, next?: NextRun): Promise<RolloutResult> {
   return result
 }
 
+/**
+ * Events of a run after which the next batch begins in another one. Temporal suggests it at 4,096, and the largest batch
+ * adds a thousand: a run would pass 5,000, beyond which the Web UI and replays get slow.
+ */
+const LONG_HISTORY = 3_500
+
+function isLong(info: { readonly continueAsNewSuggested: boolean; readonly historyLength: number }): boolean {
+  return info.continueAsNewSuggested || info.historyLength > LONG_HISTORY
+}
+
 /** Batch after batch until nothing is left, something fails, or somebody stops it. */
 async function rollBatches(
   spec: RolloutSpec,
@@ -89,7 +99,7 @@ async function rollBatches(
     control.warn(control.plan.warnings ?? [])
     for (;;) {
       if (!(await control.mayGoOn())) return { kind: 'cancelled', natively: false }
-      if (workflowInfo().continueAsNewSuggested) await goOn()
+      if (isLong(workflowInfo())) await goOn()
       control.enter('waiting')
       const next = await step('nextBatch', summary(`after ${control.done.count} nodes`), {
         spec,

@@ -79,7 +79,9 @@ export class NodeDrain {
   async look(): Promise<Seen<true>> {
     await this.#mustBeMine()
     const { signal } = this.#attempt
-    const pods = (await this.#pods?.current(signal)) ?? []
+    // Pods that nobody watches are unknown, which is not none.
+    if (this.#pods === null) throw new Error(`the pods of ${this.#node.name} are not watched yet`)
+    const pods = await this.#pods.current(signal)
     const left = sortPods(pods, this.#job.policy, {
       daemonSets: await this.#daemonSets.of(pods, signal),
       kubeletSilent: this.#node.ready !== 'ready',
