@@ -90,6 +90,18 @@ describe('drain.onBlocked: force', () => {
     expect(await deletions()).toHaveLength(1)
   })
 
+  it('CKS-16 a drain that cannot end all the same says what it has deleted', async () => {
+    await bindForce()
+    await addHeld(['a', 'b'], 300)
+
+    await expect(bed.drain({ ...LONG, limitSeconds: 25_004 })).rejects.toMatchObject({
+      type: 'DrainBlocked',
+      message: expect.stringMatching(
+        /; pod default\/(a|b) on w-1 was deleted although budget default\/held needs 2 healthy, has 2: /,
+      ),
+    })
+  })
+
   it('CKS-16 two drains at once delete one pod between them', async () => {
     await bindForce()
     await bed.addMarkedNode('w-2')
