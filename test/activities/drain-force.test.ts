@@ -102,6 +102,24 @@ describe('drain.onBlocked: force', () => {
     })
   })
 
+  it('CKS-16 what one attempt has deleted the next one still says', async () => {
+    await bindForce()
+    await addHeld(['a'], 300)
+    const first = bed.start(LONG)
+    await first.untilWaitsFor(/^pod default\/a is terminating/)
+    first.cancel()
+    await expect(first.end).rejects.toThrow(/CANCELLED/)
+
+    const second = bed.startFor(first)
+    await second.untilWaitsFor(/^pod default\/a is terminating/)
+    await bed.endPod('a')
+
+    expect((await second.end).warnings).toEqual([
+      expect.stringMatching(/^pod default\/a on w-1 was deleted although budget default\/held needs 1/),
+    ])
+    expect(await deletions()).toHaveLength(1)
+  })
+
   it('CKS-16 two drains at once delete one pod between them', async () => {
     await bindForce()
     await bed.addMarkedNode('w-2')
