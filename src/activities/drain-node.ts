@@ -54,7 +54,7 @@ async function drain(
         fail: (why) =>
           failure(
             'DrainBlocked',
-            `drain of ${node.name} did not end in ${Math.round(input.limitSeconds)} s: ${why.join('; ')}`,
+            `drain of ${node.name} did not end in ${Math.round(input.limitSeconds)} s: ${[...why, ...drain.warnings].join('; ')}`,
           ),
       },
       look: () => drain.look(),

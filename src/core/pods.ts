@@ -13,6 +13,8 @@ export interface PodRecord {
   readonly ageSeconds: number | null
   /** Seconds since the deletion was asked for, by the server's clock; null when it was not. */
   readonly deletionAgeSeconds: number | null
+  /** Seconds since the grace period of its deletion ended, by the server's clock; 0 before, null when there is none. */
+  readonly overdueSeconds: number | null
   readonly finalizers: readonly string[]
   readonly mirror: boolean
   readonly controller: { readonly apiVersion: string; readonly kind: string; readonly name: string } | null

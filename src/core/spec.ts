@@ -42,9 +42,9 @@ export interface DrainPolicy {
   readonly skip: readonly PodSelector[]
   /** Not evicted; waited for until they are finished. */
   readonly waitCompleted: readonly PodSelector[]
-  /** Terminating for longer: no longer waited for. Null: always waited for. */
+  /** Terminating for longer than its own grace and this: no longer waited for. Null: always waited for. */
   readonly skipWaitForDeleteSeconds: number | null
-  /** As above, on a node whose kubelet is silent. */
+  /** Since it was asked to go, on a node whose kubelet is silent. */
   readonly unreachableWaitSeconds: number
   readonly volumes: 'detach' | 'ignore'
   /** Between leaving the external load balancers and the first eviction. */

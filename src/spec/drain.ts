@@ -75,7 +75,7 @@ export const drain = z.strictObject({
   skipWaitForDelete: duration(1)
     .optional()
     .describe(
-      'a pod that has been terminating for this long is no longer waited for; default: always waited for',
+      'a pod that still terminates this long after the end of its own grace is no longer waited for; default: always waited for',
     ),
   unreachableWait: duration(1)
     .default(300)

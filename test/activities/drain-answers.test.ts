@@ -189,6 +189,49 @@ describe('what the answers to evictions lead to', () => {
   })
 })
 
+describe('a DaemonSet of which nobody can say whether it exists', () => {
+  const controller = {
+    ...{ apiVersion: 'apps/v1', kind: 'DaemonSet', name: 'agent' },
+    ...{ uid: '11111111-1111-4111-8111-111111111111', controller: true },
+  }
+
+  beforeEach(async () => {
+    // Nobody collects the pod of an owner who does not exist.
+    bed.parts.controlPlane.controllerManager.pause()
+    await bed.addPod('agent-1', { owner: controller })
+    await bed.addPod('web')
+  })
+  afterEach(() => bed.parts.controlPlane.controllerManager.resume())
+
+  it.each<[string, Verdict, RegExp]>([
+    ['is refused', answer(403, status(403, 'no')), /^drain of w-1: Could not .*agent.*: no \(403\)/],
+    ['fails for ever', answer(500, status(500, 'etcd is gone')), /etcd is gone/],
+  ])(
+    'CKS-16 ANSWER-17 fails the drain before the first eviction when the question %s',
+    async (_, verdict, message) => {
+      bed.parts.proxy.on({ path: /daemonsets/ }, verdict)
+
+      await expect(bed.drain({ limitSeconds: 3 })).rejects.toMatchObject({
+        type: 'DrainBlocked',
+        message: expect.stringMatching(message),
+      })
+
+      expect(await bed.evictions()).toEqual([])
+    },
+  )
+
+  it('CKS-16 ANSWER-17 is asked for again when the question has failed, and found', async () => {
+    const rule = bed.parts.proxy.on({ path: /daemonsets/ }, answer(500, status(500, 'etcd is gone')), {
+      times: 2,
+    })
+
+    await bed.drain({ policy: { barePods: 'evict' } })
+
+    expect(rule.hits).toHaveLength(2)
+    expect((await bed.evictions()).sort()).toEqual(['agent-1', 'web'])
+  })
+})
+
 describe('what counts as gone', () => {
   it('B02 ANSWER-02 a pod that terminates already is not asked to go', async () => {
     await bed.addPod('web', { graceSeconds: 30 })
@@ -233,14 +276,20 @@ describe('what counts as gone', () => {
 
   it('B01 WAIT-08 a new pod of the old one’s name is evicted by its own UID, never on the old one’s account', async () => {
     const old = await bed.addPod('web', { graceSeconds: 30 })
+    // Without it the drain may end in the moment in which there is no pod.
+    await bed.addPod('slow', { graceSeconds: 30 })
     const drain = bed.start()
     await bed.untilEvicted('web')
+    await bed.untilEvicted('slow')
 
     await bed.endPod('web')
-    const replacement = await bed.addPod('web')
+    const replacement = await bed.addPod('web', { graceSeconds: 30 })
+    await bed.untilEvicted('web')
+    await bed.endPod('web')
+    await bed.endPod('slow')
     await drain.end
 
-    const uids = (await bed.requests({ subresource: 'eviction' })).map(
+    const uids = (await bed.requests({ subresource: 'eviction', name: 'web' })).map(
       ({ requestBody }) => requestBody?.deleteOptions?.preconditions?.uid,
     )
     expect(uids).toEqual([old.metadata.uid, replacement.metadata.uid])
@@ -281,8 +330,9 @@ describe('the node of a drain', () => {
     await bed.untilEvicted('slow')
 
     await bed.parts.admin.ok('PATCH', `${NODES}/w-1`, { spec: { unschedulable: false } })
-    await bed.addPod('newcomer')
+    await bed.addPod('newcomer', { graceSeconds: 30 })
     await bed.untilEvicted('newcomer')
+    await bed.endPod('newcomer')
     await bed.endPod('slow')
     await drain.end
 

@@ -152,7 +152,7 @@ export class DrainBed {
 
   /** Another attempt of the same step: the workflow's input is what it was. */
   startFor(before: Draining): Draining {
-    const draining = new Draining(this, before.options, before.job)
+    const draining = new Draining(this, before.options, before.job, before.heartbeat)
     this.#running.push(draining)
     return draining
   }
@@ -239,9 +239,16 @@ export class Draining {
   readonly options: Required<StartOptions>
   readonly job: Promise<NodeJob>
   readonly #environment: MockActivityEnvironment
+  /** The details of the last one. */
+  heartbeat: unknown
   #waitsFor: readonly string[] = []
 
-  constructor(bed: DrainBed, options: Required<StartOptions>, job = bed.job(options.node)) {
+  constructor(
+    bed: DrainBed,
+    options: Required<StartOptions>,
+    job = bed.job(options.node),
+    heartbeatDetails?: unknown,
+  ) {
     const { policy, limitSeconds, askedSecondsAgo } = options
     this.options = options
     this.job = job
@@ -249,8 +256,10 @@ export class Draining {
       workflowExecution: { workflowId: randomUUID(), runId: RUN },
       scheduledTimestampMs: Date.now() - askedSecondsAgo * 1000,
       scheduleToCloseTimeoutMs: 3_600_000,
+      heartbeatDetails,
     })
     this.#environment.on('heartbeat', (details: { waitsFor?: readonly string[] } | undefined) => {
+      this.heartbeat = details
       this.#waitsFor = details?.waitsFor ?? this.#waitsFor
     })
     const step = drainNode(createWorld(EXECUTIONS))

@@ -90,6 +90,36 @@ describe('drain.onBlocked: force', () => {
     expect(await deletions()).toHaveLength(1)
   })
 
+  it('CKS-16 a drain that cannot end all the same says what it has deleted', async () => {
+    await bindForce()
+    await addHeld(['a', 'b'], 300)
+
+    await expect(bed.drain({ ...LONG, limitSeconds: 25_004 })).rejects.toMatchObject({
+      type: 'DrainBlocked',
+      message: expect.stringMatching(
+        /; pod default\/(a|b) on w-1 was deleted although budget default\/held needs 2 healthy, has 2: /,
+      ),
+    })
+  })
+
+  it('CKS-16 what one attempt has deleted the next one still says', async () => {
+    await bindForce()
+    await addHeld(['a'], 300)
+    const first = bed.start(LONG)
+    await first.untilWaitsFor(/^pod default\/a is terminating/)
+    first.cancel()
+    await expect(first.end).rejects.toThrow(/CANCELLED/)
+
+    const second = bed.startFor(first)
+    await second.untilWaitsFor(/^pod default\/a is terminating/)
+    await bed.endPod('a')
+
+    expect((await second.end).warnings).toEqual([
+      expect.stringMatching(/^pod default\/a on w-1 was deleted although budget default\/held needs 1/),
+    ])
+    expect(await deletions()).toHaveLength(1)
+  })
+
   it('CKS-16 two drains at once delete one pod between them', async () => {
     await bindForce()
     await bed.addMarkedNode('w-2')

@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { PodSelector } from '../../src/core/spec.js'
 import { NODES, PODS } from '../providers/kubernetes/bed.js'
+import { waitUntil } from '../support/wait.js'
 import { DrainBed } from './drain-bed.js'
 
 let bed: DrainBed
@@ -82,14 +83,43 @@ describe('pods that a drain leaves, or lets end', () => {
     const drain = bed.start({ policy: { skipWaitForDeleteSeconds: 2 } })
 
     const waits = await drain.untilWaitsFor(/stuck/)
-    const { evicted } = await drain.end
+    const { evicted, warnings } = await drain.end
 
     expect(waits).toEqual(['pod default/stuck is terminating, held by finalizer example.com/hold'])
     expect(evicted).toBe(0)
+    expect(warnings).toEqual([
+      'pod default/stuck on w-1 was not waited for: terminating for longer than drain.skipWaitForDelete',
+    ])
+    const events = await bed.parts.admin.list('/api/v1/namespaces/default/events')
+    expect(events.filter(({ reason }) => reason === 'NotWaitedFor')).toMatchObject([
+      { type: 'Warning', message: warnings?.[0], involvedObject: { kind: 'Node', name: 'w-1' } },
+    ])
     expect((await bed.parts.admin.ok('GET', `${PODS}/stuck`)).metadata.finalizers).toEqual([
       'example.com/hold',
     ])
     expect(await bed.evictions()).toEqual([])
+  })
+
+  it('B02 a pod is waited for within its own grace, whatever drain.skipWaitForDelete says', async () => {
+    await bed.addPod('slow', { graceSeconds: 300 })
+    await bed.parts.admin.ok('DELETE', `${PODS}/slow`)
+    const askedAt = Date.now()
+    const drain = bed.start({ policy: { skipWaitForDeleteSeconds: 1 } })
+
+    // The drain looks again and again: it has seen the pod older than that.
+    const late = () => Date.now() - askedAt > 3_500
+    await waitUntil(
+      async () =>
+        late() && (await bed.requests({ resource: 'leases' })).some(({ time }) => time > askedAt + 3_000),
+      {
+        for: 'a look at the node',
+        timeoutMs: 15_000,
+      },
+    )
+    await drain.untilWaitsFor(/^pod default\/slow is terminating/)
+    await bed.endPod('slow')
+
+    expect(await drain.end).toMatchObject({ evicted: 0, warnings: [] })
   })
 
   it.each(['False', 'Unknown'])(
@@ -104,7 +134,10 @@ describe('pods that a drain leaves, or lets end', () => {
         status: { conditions: [{ type: 'Ready', status }] },
       })
 
-      expect(await drain.end).toMatchObject({ evicted: 0 })
+      expect(await drain.end).toMatchObject({
+        evicted: 0,
+        warnings: [expect.stringContaining('drain.unreachableWait on a node not ready')],
+      })
       expect(await stillThere()).toEqual(['stuck'])
     },
   )

@@ -20,7 +20,7 @@ function fixture<T>(path: string): T {
 
 describe('what a drain does with a pod', () => {
   const finished = { phase: 'Succeeded' }
-  const terminating = { terminating: true, deletionAgeSeconds: 100 }
+  const terminating = { terminating: true, deletionAgeSeconds: 130, overdueSeconds: 100 }
   const daemon = { controller: DAEMON_SET }
   const orphan = { controller: { ...DAEMON_SET, name: 'deleted' } }
   const bare = { controller: null }
@@ -174,6 +174,12 @@ describe('what a drain does with a pod', () => {
       'B02 for just as long, it is',
       terminating,
       { ...STRICT, skipWaitForDeleteSeconds: 100 },
+      'wait: is terminating',
+    ],
+    [
+      'B02 a pod within its own grace is waited for, however long that is',
+      { terminating: true, deletionAgeSeconds: 3_000, overdueSeconds: 0 },
+      { ...STRICT, skipWaitForDeleteSeconds: 99 },
       'wait: is terminating',
     ],
     [
@@ -337,6 +343,7 @@ function verdictOf(row: Row): string {
     emptyDir: pod.volumes?.some((volume) => volume.startsWith('emptyDir')) ?? false,
     terminating: pod.deletionAgeSeconds !== undefined,
     deletionAgeSeconds: pod.deletionAgeSeconds ?? null,
+    overdueSeconds: pod.deletionAgeSeconds ?? null,
   })
   const daemonSets = new Set(controller?.exists ? [`shop/${controller.name}`] : [])
   return podVerdict(record, policyFor(row), { daemonSets, kubeletSilent: false }).kind

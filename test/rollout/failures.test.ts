@@ -125,7 +125,7 @@ describe('a rollout that fails before an act', () => {
     ['the cordon', 'cordon', ({ body }) => body.includes('"unschedulable":true')],
     ['the acting mark', 'stop', ({ body }) => body.includes(`"${MARK_KEYS.acting}":"`)],
   ])(
-    'K1, B34 neither drains nor stops a node while %s is accepted and not stored',
+    'B34, K1 neither drains nor stops a node while %s is accepted and not stored',
     async (_what, step, drops) => {
       await bed.startCluster({ workers: 2 })
       const before = await found(bed)

@@ -257,6 +257,7 @@ export function aPod(overrides: Partial<PodRecord> = {}): PodRecord {
     terminating: false,
     ageSeconds: 3_600,
     deletionAgeSeconds: null,
+    overdueSeconds: null,
     finalizers: [],
     mirror: false,
     controller: { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'web' },

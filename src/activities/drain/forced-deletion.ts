@@ -11,14 +11,19 @@ import { updateRecord } from '../update-record.js'
 /** How often the cluster's record is asked whether somebody else has forced a pod meanwhile, in seconds. */
 const ASK_RECORD_SECONDS = 30
 
+/** What an attempt leaves to the next one in its heartbeat. */
+interface HandedOn {
+  readonly forced?: readonly string[]
+}
+
 /**
  * `drain.onBlocked: force`: deletes one pod past its budget, with its own grace period, when the drain, the pod and the
  * cluster's last forced deletion are all old enough. The deletion is written into the cluster's record first, compare and
  * set, so that no other drain, rollout or worker does the same at the same time; one that then fails has used up its turn.
  */
 export class ForcedDeletion {
-  /** One sentence for each pod that was deleted. */
-  readonly warnings: string[] = []
+  /** One sentence for each pod that was deleted, by attempts before this one, too: heartbeats hand them on. */
+  readonly warnings: string[]
   readonly #connections: Connections
   readonly #policy: DrainPolicy
   readonly #attempt: Attempt
@@ -29,6 +34,7 @@ export class ForcedDeletion {
     this.#connections = connections
     this.#policy = policy
     this.#attempt = attempt
+    this.warnings = [...((attempt.before as HandedOn | null | undefined)?.forced ?? [])]
   }
 
   /** Says why nothing may be forced, where a person could mend it. */
@@ -55,6 +61,7 @@ export class ForcedDeletion {
       `pod ${podName(pod)} on ${node.name} was deleted although ${found.standing.why}: ` +
       `the drain had lasted ${Math.round(drainSeconds)} s (drain.onBlocked is force)`
     this.warnings.push(warning)
+    this.#attempt.note({ forced: this.warnings } satisfies HandedOn)
     await this.#connections.cluster.nodeEvent(node, 'Warning', 'DeletedPastBudget', warning)
   }
 

@@ -33,6 +33,7 @@ export class NodeDrain {
   readonly #daemonSets: DaemonSets
   readonly #evictions: Evictions
   readonly #forced: ForcedDeletion
+  readonly #givenUp: string[] = []
   #wake: () => void = () => undefined
   #pods: Kept<PodRecord> | null = null
   #volumes: VolumesLeft | null = null
@@ -93,14 +94,30 @@ export class NodeDrain {
     if (left.evict.length + left.wait.length > 0) return this.#evict(left)
     const staying = left.stay.map(({ pod }) => pod)
     const volumes = (await this.#volumes?.left(staying, signal)) ?? []
-    return volumes.length === 0 ? { done: true } : { why: volumes }
+    if (volumes.length > 0) return { why: volumes }
+    await this.#sayGivenUp(left)
+    return { done: true }
   }
 
   /** Resolves when no request of this drain is under way any more. */
   async end(): Promise<{ evicted: number; warnings: readonly string[] }> {
     clearTimeout(this.#settled)
     await this.#evictions.end()
-    return { evicted: this.#evictions.accepted, warnings: this.#forced.warnings }
+    return { evicted: this.#evictions.accepted, warnings: this.warnings }
+  }
+
+  /** What a person should hear of, however the drain ends. */
+  get warnings(): readonly string[] {
+    return [...this.#forced.warnings, ...this.#givenUp]
+  }
+
+  /** At the end only: until then they may still go. */
+  async #sayGivenUp({ givenUp }: PodsLeft): Promise<void> {
+    for (const { pod, why } of givenUp) {
+      const warning = `pod ${podName(pod)} on ${this.#node.name} was not waited for: ${why}`
+      this.#givenUp.push(warning)
+      await this.#connections.cluster.nodeEvent(this.#node, 'Warning', 'NotWaitedFor', warning)
+    }
   }
 
   /** Lease, token and cordon: now and then, and whenever the node has changed. */

@@ -11,7 +11,7 @@ export async function toBeGone(
   cluster: Cluster,
   node: Pick<NodeRecord, 'name' | 'ready'>,
   policy: DrainPolicy,
-  attempt: Attempt,
+  attempt: Pick<Attempt, 'signal'>,
 ): Promise<PodsLeft> {
   const pods = await cluster.podsOn(node.name, attempt.signal)
   const daemonSets = await new DaemonSets(cluster).of(pods, attempt.signal)

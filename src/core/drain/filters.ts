@@ -52,16 +52,19 @@ function runningDaemonSetPod(pod: PodRecord, policy: DrainPolicy, facts: DrainFa
     : { kind: 'refuse', why: `its DaemonSet ${daemonSet} does not exist` }
 }
 
-/** The machine is stopped right after the drain, so that whatever still runs of such a pod ends with it. */
+/**
+ * The machine is stopped right after the drain, so that whatever still runs of such a pod ends with it: `skipWaitForDelete`
+ * therefore begins when the pod's own grace has ended (kubectl's rule). A silent kubelet gives no grace.
+ */
 function abandonedPod(pod: PodRecord, policy: DrainPolicy, facts: DrainFacts): PodVerdict | null {
   const { skipWaitForDeleteSeconds, unreachableWaitSeconds } = policy
-  const age = pod.deletionAgeSeconds
-  if (!pod.terminating || age === null) return null
-  if (skipWaitForDeleteSeconds !== null && age > skipWaitForDeleteSeconds) {
-    return { kind: 'skip', why: `terminating for longer than drain.skipWaitForDelete` }
+  if (!pod.terminating) return null
+  if (skipWaitForDeleteSeconds !== null && (pod.overdueSeconds ?? 0) > skipWaitForDeleteSeconds) {
+    return { kind: 'skip', why: `terminating for longer than drain.skipWaitForDelete`, givenUp: true }
   }
-  if (facts.kubeletSilent && age > unreachableWaitSeconds) {
-    return { kind: 'skip', why: `terminating for longer than drain.unreachableWait on a node not ready` }
+  if (facts.kubeletSilent && (pod.deletionAgeSeconds ?? 0) > unreachableWaitSeconds) {
+    const why = `terminating for longer than drain.unreachableWait on a node not ready`
+    return { kind: 'skip', why, givenUp: true }
   }
   return null
 }

@@ -14,6 +14,8 @@ export interface PodsLeft {
   readonly wait: readonly PodLeft[]
   /** Left on the node, and not waited for. */
   readonly stay: readonly PodLeft[]
+  /** Those of `stay` that were to go and have not. */
+  readonly givenUp: readonly PodLeft[]
   /** Why the drain is refused, one sentence a pod. */
   readonly refused: readonly string[]
 }
@@ -22,13 +24,16 @@ export function sortPods(pods: readonly PodRecord[], policy: DrainPolicy, facts:
   const evict: PodLeft[] = []
   const wait: PodLeft[] = []
   const stay: PodLeft[] = []
+  const givenUp: PodLeft[] = []
   const refused: string[] = []
   for (const pod of pods) {
-    const { kind, why } = podVerdict(pod, policy, facts)
+    const verdict = podVerdict(pod, policy, facts)
+    const { kind, why } = verdict
+    if (kind === 'skip' && verdict.givenUp) givenUp.push({ pod, why })
     if (kind === 'evict') evict.push({ pod, why })
     else if (kind === 'wait') wait.push({ pod, why })
     else if (kind === 'skip') stay.push({ pod, why })
     else refused.push(`pod ${podName(pod)} ${why}`)
   }
-  return { evict, wait, stay, refused }
+  return { evict, wait, stay, givenUp, refused }
 }

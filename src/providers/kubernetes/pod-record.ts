@@ -63,7 +63,7 @@ export function podRecord({ metadata, spec, status }: WirePod, nowMs: number): P
     ready: status?.conditions?.some(({ type, status: is }) => type === 'Ready' && is === 'True') ?? false,
     terminating: typeof metadata.deletionTimestamp === 'string',
     ageSeconds: ageSeconds(metadata, nowMs),
-    deletionAgeSeconds: deletionAgeSeconds(metadata, nowMs),
+    ...deletionOf(metadata, nowMs),
     finalizers: metadata.finalizers ?? [],
     mirror: 'kubernetes.io/config.mirror' in (metadata.annotations ?? {}),
     controller:
@@ -79,7 +79,7 @@ export function podRecord({ metadata, spec, status }: WirePod, nowMs: number): P
 
 function ageSeconds({ creationTimestamp }: WirePod['metadata'], nowMs: number): number | null {
   const created = Date.parse(creationTimestamp ?? '')
-  return Number.isNaN(created) ? null : Math.max(0, Math.round((nowMs - created) / 1000))
+  return Number.isNaN(created) ? null : secondsSince(created, nowMs)
 }
 
 /** The claim of a generic ephemeral volume is named after the pod and the volume. */
@@ -91,9 +91,16 @@ function claimsOf(podName: string, spec: WirePod['spec']): string[] {
 }
 
 /** `deletionTimestamp` is when the grace period ends, not when the deletion was asked for. */
-function deletionAgeSeconds(metadata: WirePod['metadata'], nowMs: number): number | null {
+function deletionOf(
+  metadata: WirePod['metadata'],
+  nowMs: number,
+): Pick<PodRecord, 'deletionAgeSeconds' | 'overdueSeconds'> {
   const graceEnds = Date.parse(metadata.deletionTimestamp ?? '')
-  if (Number.isNaN(graceEnds)) return null
+  if (Number.isNaN(graceEnds)) return { deletionAgeSeconds: null, overdueSeconds: null }
   const asked = graceEnds - (metadata.deletionGracePeriodSeconds ?? 0) * 1000
-  return Math.max(0, Math.round((nowMs - asked) / 1000))
+  return { deletionAgeSeconds: secondsSince(asked, nowMs), overdueSeconds: secondsSince(graceEnds, nowMs) }
+}
+
+function secondsSince(atMs: number, nowMs: number): number {
+  return Math.max(0, Math.round((nowMs - atMs) / 1000))
 }

@@ -165,10 +165,14 @@ describe('patching a node', () => {
     expect(await bed.admin.ok('GET', `${NODES}/w-1`)).not.toHaveProperty('spec.unschedulable')
   })
 
-  it('is told when the node does not exist', async () => {
-    const patched = cluster.patchNode('w-9', '1', CORDON, patient())
+  it.each<[string, NodeChange]>([
+    ['a cordon', CORDON],
+    ['CORDON-06 an uncordon', { unschedulable: false }],
+  ])('CKS-15 %s is told when the node does not exist, and makes none', async (_, change) => {
+    const patched = cluster.patchNode('w-9', '1', change, patient())
 
     await expect(patched).rejects.toEqual(portError('notFound', /nodes "w-9" not found \(404\)/))
+    expect((await bed.admin.call('GET', `${NODES}/w-9`)).status).toBe(404)
   })
 
   it.each([

@@ -132,7 +132,7 @@ describe('real pods', () => {
     expect(records.map(identity)).toEqual(items.map(({ metadata }) => identity(metadata)))
   })
 
-  it('that terminate: the age counts from the request, not from the end of the grace period', () => {
+  it('that terminate: the age counts from the request, what is overdue from the end of the grace period', () => {
     const terminating = realObjects('kubeadm-kind-pods.json').filter(
       (item) => item.metadata.deletionTimestamp,
     )
@@ -140,6 +140,7 @@ describe('real pods', () => {
 
     // Grace periods of 60 s and 30 s: their namespace was deleted at 14:44:23.
     expect(ages).toEqual([37, 36, 36, 36])
+    expect(terminating.map(record).map(({ overdueSeconds }) => overdueSeconds)).toEqual([0, 6, 6, 6])
   })
 
   it('that a controller of its own kind owns: the reference has what a drain decides on', () => {
@@ -164,6 +165,7 @@ describe('a pod that lacks what it should have', () => {
       terminating: false,
       ageSeconds: null,
       deletionAgeSeconds: null,
+      overdueSeconds: null,
       finalizers: [],
       mirror: false,
       controller: null,
@@ -186,6 +188,7 @@ describe('a pod that lacks what it should have', () => {
     expect(record({ metadata: { name: 'n', deletionTimestamp } })).toMatchObject({
       terminating: true,
       deletionAgeSeconds: 0,
+      overdueSeconds: 0,
     })
   })
 })
