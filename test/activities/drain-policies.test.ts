@@ -80,7 +80,7 @@ describe('pods that a drain leaves, or lets end', () => {
   it('B02 WAIT-05 a pod that terminates for too long is no longer waited for if the spec says so', async () => {
     await bed.addPod('stuck', { finalizers: ['example.com/hold'], graceSeconds: 0 })
     await bed.parts.admin.ok('DELETE', `${PODS}/stuck`)
-    const drain = bed.start({ policy: { skipWaitForDeleteSeconds: 2 } })
+    const drain = bed.start({ policy: { skipWaitForDeleteSeconds: 5 } })
 
     const waits = await drain.untilWaitsFor(/stuck/)
     const { evicted, warnings } = await drain.end

@@ -30,15 +30,17 @@ const POD = '[a-z0-9.-]+/[a-z0-9.-]+'
 /** `kubectl drain --dry-run`, as it is. */
 export class KubectlDrain {
   readonly #program: string
-  readonly #kubeconfig: string
+  readonly #environment: NodeJS.ProcessEnv
 
-  private constructor(program: string, kubeconfig: string) {
+  private constructor(program: string, environment: NodeJS.ProcessEnv) {
     this.#program = program
-    this.#kubeconfig = kubeconfig
+    this.#environment = environment
   }
 
   static async of(controlPlane: RealControlPlane): Promise<KubectlDrain> {
-    return new KubectlDrain(controlPlane.kubectl, await controlPlane.kubeconfigFile())
+    // What it keeps of a server, it keeps at home.
+    const environment = { KUBECONFIG: await controlPlane.kubeconfigFile(), HOME: controlPlane.access.folder }
+    return new KubectlDrain(controlPlane.kubectl, environment)
   }
 
   /**
@@ -75,8 +77,8 @@ export class KubectlDrain {
   }
 
   async #run(nodes: readonly string[], flags: readonly string[]) {
-    const args = ['--kubeconfig', this.#kubeconfig, 'drain', ...nodes, '--dry-run=client', ...flags]
-    const { stdout, stderr, code } = await run(this.#program, args)
+    const args = ['drain', ...nodes, '--dry-run=client', ...flags]
+    const { stdout, stderr, code } = await run(this.#program, args, this.#environment)
     const evicted = podsIn(stdout, new RegExp(`^evicting pod (${POD}) \\(dry run\\)$`, 'gm'))
     const refused = podsIn(stderr, new RegExp(`cannot delete .*?: ((?:${POD}(?:, )?)+)`, 'g'))
     // It refuses pods or it succeeds: anything else would be taken for pods that it skips.
@@ -102,9 +104,10 @@ function podsIn(text: string, pattern: RegExp): Set<string> {
 function run(
   program: string,
   args: readonly string[],
+  env: NodeJS.ProcessEnv,
 ): Promise<{ stdout: string; stderr: string; code: number }> {
   return new Promise((resolve, reject) => {
-    execFile(program, args, { maxBuffer: 16_000_000 }, (error, stdout, stderr) => {
+    execFile(program, args, { env, maxBuffer: 16_000_000 }, (error, stdout, stderr) => {
       if (error !== null && typeof error.code !== 'number') reject(error)
       else resolve({ stdout, stderr, code: Number(error?.code ?? 0) })
     })
