@@ -132,7 +132,7 @@ describe('progress as Markdown', () => {
 
   it('stays below 64 kB as part of a URL, as the Web UI sends it, when all 50 nodes of a batch wait', () => {
     const name = 'aks-nodepool1-12345678-vmss000'
-    const why = `pod a-namespace/a-deployment-with-a-name-5d8f7c9b6d-x2x4z is held: budget a-namespace/a-budget needs 2 healthy, has 2`
+    const why = `budget a-namespace/a-budget needs 2 healthy, has 2; holds 1 pod: a-namespace/a-deployment-with-a-name-5d8f7c9b6d-x2x4z`
     const nodes = Array.from({ length: 50 }, (_, index) =>
       doing(`${name}${index}`, { waitsFor: Array.from({ length: 10 }, () => why) }),
     )

@@ -85,7 +85,7 @@ describe("a rollout in Temporal's Web UI", () => {
     expect(text).toContain('RUNNING')
     expect(table.map((cells) => cells.map((cell) => cell.trim()))).toEqual([
       ['node', 'step', 'since (UTC)', 'waits for'],
-      ['w-4', 'drain', SINCE, `pod default/${heldPod} is held: budget default/web needs 1 healthy, has 1`],
+      ['w-4', 'drain', SINCE, `budget default/web needs 1 healthy, has 1; holds 1 pod: default/${heldPod}`],
       ['w-3', 'drained', SINCE, ''],
     ])
   })
