@@ -3,7 +3,7 @@
 import { spawn } from 'node:child_process'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { ensureCurrentNode } from './current-node.mjs'
 import { ensureInstalled, ROOT } from './install.mjs'
 
@@ -28,7 +28,10 @@ try {
         NODEROLL_KUBERNETES: 'embedded',
       })
     : await vitest(process.execPath, process.argv.slice(2))
-  const { passed, failed, skipped } = counts(await readFile(report, 'utf8').catch(() => null), code)
+  const text = await readFile(report, 'utf8').catch(() => null)
+  const { passed, failed, skipped } = counts(text, code)
+  // Once more at the very end: of thousands of lines a log often keeps only the last.
+  for (const line of text === null ? [] : failures(text)) console.log(line)
   console.log(`\n${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`)
   process.exitCode = failed > 0 ? 1 : 0
 } finally {
@@ -56,6 +59,29 @@ function vitest(node, args, env) {
     child.on('error', reject)
     child.on('close', (status) => resolve(status ?? 1))
   })
+}
+
+/**
+ * A line for each test that failed, and for each file that did not get that far: its name, and how its message begins.
+ * @param {string} text
+ */
+function failures(text) {
+  /** @type {{ testResults: { name: string, status: string, message: string,
+   *   assertionResults: { status: string, fullName: string, failureMessages: string[] }[] }[] }} */
+  const { testResults } = JSON.parse(text)
+  return testResults.flatMap((file) => {
+    const path = relative(ROOT, file.name)
+    const tests = file.assertionResults.filter(({ status }) => status === 'failed')
+    if (file.status === 'failed' && tests.length === 0) return [`FAILED ${path}: ${beginning(file.message)}`]
+    return tests.map((test) => `FAILED ${path}: ${test.fullName}: ${beginning(test.failureMessages.join(' '))}`)
+  })
+}
+
+/** @param {string} message */
+function beginning(message) {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: colours are control characters.
+  const plain = message.replaceAll(/\u001b\[[0-9;]*m/g, '').replaceAll(/\s+/g, ' ')
+  return plain.split(/ at (?:file:|\/)/)[0]?.slice(0, 300) ?? ''
 }
 
 /**

@@ -1,9 +1,12 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { gunzipSync } from 'node:zlib'
-import { Worker } from '@temporalio/worker'
+import { DefaultLogger, Runtime, Worker } from '@temporalio/worker'
 import { describe, expect, it } from 'vitest'
 import { workflowBundle } from '../support/bundle.js'
+
+// Each replay is a worker of its own, and tells its states.
+Runtime.install({ logger: new DefaultLogger('ERROR') })
 
 const FOLDER = fileURLToPath(new URL('../histories/', import.meta.url))
 const files = (await readdir(FOLDER)).filter((name) => name.endsWith('.json.gz')).sort()
