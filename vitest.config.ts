@@ -5,8 +5,8 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     globalSetup: ['test/support/global-setup.ts'],
     pool: 'forks',
-    // Four of everything real (test/support/global-setup.ts): most tests wait for something most of the time.
-    maxWorkers: 4,
+    // Five of everything real (test/support/global-setup.ts): most tests wait for something most of the time.
+    maxWorkers: 5,
     // As many as the chaos test has lanes.
     maxConcurrency: 5,
     fileParallelism: true,

@@ -73,7 +73,9 @@ function failures(text) {
     const path = relative(ROOT, file.name)
     const tests = file.assertionResults.filter(({ status }) => status === 'failed')
     if (file.status === 'failed' && tests.length === 0) return [`FAILED ${path}: ${beginning(file.message)}`]
-    return tests.map((test) => `FAILED ${path}: ${test.fullName}: ${beginning(test.failureMessages.join(' '))}`)
+    return tests.map(
+      (test) => `FAILED ${path}: ${test.fullName}: ${beginning(test.failureMessages.join(' '))}`,
+    )
   })
 }
 

@@ -17,7 +17,7 @@ export interface SeenMember {
 }
 
 /** A follower so many entries behind still counts as caught up: a healthy one is never further than its last batch. */
-const MOST_LAG = 1_000n
+const MOST_LAG = 1_000
 
 /**
  * The members with their lag behind the furthest one and who leads (CKS-13). A member is the leader when it says so
@@ -28,15 +28,19 @@ export function etcdMembers(seen: readonly SeenMember[]): EtcdMember[] {
     const index = appliedIndex === null ? 0n : BigInt(appliedIndex)
     return index > most ? index : most
   }, 0n)
-  return seen.map(({ id, name, learner, health, appliedIndex, leader, alarms }) => ({
-    id,
-    name,
-    learner,
-    health,
-    caughtUp: appliedIndex !== null && furthest - BigInt(appliedIndex) <= MOST_LAG,
-    leader: leader === id,
-    alarms,
-  }))
+  return seen.map(({ id, name, learner, health, appliedIndex, leader, alarms }) => {
+    const behind = appliedIndex === null ? null : Number(furthest - BigInt(appliedIndex))
+    return {
+      id,
+      name,
+      learner,
+      health,
+      caughtUp: behind !== null && behind <= MOST_LAG,
+      behind,
+      leader: leader === id,
+      alarms,
+    }
+  })
 }
 
 export type Succession =

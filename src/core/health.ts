@@ -33,7 +33,7 @@ function whyNoQuorum(
   etcd: EtcdView,
 ): string | null {
   if (etcd.kind === 'unknown') return `etcd quorum is unknown: ${etcd.why}`
-  const expected = allVoters(expectedVoters(members, outsiders), etcd.members)
+  const expected = allVoters(expectedVoters(members, outsiders), etcd)
   const seen = new Map(etcd.members.map((member) => [member.name, member]))
   const up = expected.filter((name) => whyDown(seen.get(name)) === null)
   const needed = quorumOf(expected.length)

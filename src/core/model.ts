@@ -168,6 +168,8 @@ export interface EtcdMember {
   readonly health: 'healthy' | 'unhealthy' | 'unknown'
   /** False while its raft index lags; such a voter counts as down (CKS-13). */
   readonly caughtUp: boolean
+  /** Raft entries it has yet to apply to be where the furthest member is; null where it did not tell. */
+  readonly behind: number | null
   readonly leader: boolean
   /** Alarms raised on it, in etcd's words (`NOSPACE`: etcd takes no writes). Empty where they cannot be asked for. */
   readonly alarms: readonly string[]
@@ -175,7 +177,12 @@ export interface EtcdMember {
 
 /** What could be seen of etcd. `unknown` stops; it is never "no members". */
 export type EtcdView =
-  | { readonly kind: 'members'; readonly members: readonly EtcdMember[] }
+  | {
+      readonly kind: 'members'
+      readonly members: readonly EtcdMember[]
+      /** Names that there should be members of, as the spec or the static pods say, whatever etcd lists. */
+      readonly expected?: readonly string[]
+    }
   | { readonly kind: 'unknown'; readonly why: string }
 
 /** An answer with its reason. */

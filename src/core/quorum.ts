@@ -18,7 +18,7 @@ export function mayLeave(
 ): { readonly ok: true } | { readonly ok: false; readonly why: string } {
   if (view.kind === 'unknown') return { ok: false, why: `etcd membership is unknown: ${view.why}` }
   const seen = new Map(view.members.map((member) => [member.name, member]))
-  const names = allVoters(expected, view.members)
+  const names = allVoters(expected, view)
   const needed = quorumOf(names.length)
   const down: string[] = []
   let staying = 0
@@ -36,9 +36,13 @@ export function mayLeave(
   }
 }
 
-/** Those expected and those that only etcd knows: every voter counts (CKS-00). */
-export function allVoters(expected: readonly string[], members: readonly EtcdMember[]): string[] {
-  return [...new Set([...expected, ...members.filter((m) => !m.learner).map((m) => m.name)])].sort()
+/** Those expected, by the cluster or by whoever was asked, and those that only etcd knows: every voter counts (CKS-00). */
+export function allVoters(
+  expected: readonly string[],
+  { members, expected: named = [] }: Extract<EtcdView, { kind: 'members' }>,
+): string[] {
+  const voters = members.filter((member) => !member.learner).map(({ name }) => name)
+  return [...new Set([...expected, ...named, ...voters])].sort()
 }
 
 /** Why this voter counts as down, or null when it is started, healthy and caught up. */
@@ -46,8 +50,11 @@ export function whyDown(member: EtcdMember | undefined): string | null {
   if (member === undefined) return 'is missing from the member list'
   if (member.learner) return 'is a learner'
   if (member.alarms.length > 0) return `has raised the alarm ${member.alarms.join(', ')}`
+  // A member that lags far behind is slow to finish a read, too, and then counts as unhealthy: the lag says more.
+  if (!member.caughtUp && member.behind !== null)
+    return `lags ${member.behind.toLocaleString('en-US')} entries behind`
   if (member.health !== 'healthy') return `is ${member.health === 'unknown' ? 'unreachable' : 'unhealthy'}`
-  return member.caughtUp ? null : 'lags behind'
+  return member.caughtUp ? null : 'does not tell how far it is'
 }
 
 /** Names of the voters a healthy control plane should have: external etcd machines, else all control-plane nodes. */

@@ -19,6 +19,17 @@ export type EvictionAnswer =
 /** What a request to delete a pod came to. */
 export type DeletionAnswer = 'accepted' | 'gone'
 
+/** A static pod of the control plane, as kubeadm makes and marks it. */
+export interface ControlPlanePod {
+  readonly name: string
+  readonly node: string
+  /** `etcd`, `kube-apiserver`, `kube-controller-manager`, `kube-scheduler`. */
+  readonly component: string
+  readonly annotations: Readonly<Record<string, string>>
+  /** Of all its containers: the programs and their arguments. */
+  readonly command: readonly string[]
+}
+
 /** A running watch. `close` ends it; `onChange` is called for every event and once when the watch has to be renewed. */
 export interface Watching {
   close(): void
@@ -81,6 +92,8 @@ export interface Cluster {
   /** Name of the volume that a claim is bound to; null when there is none. */
   volumeOfClaim(namespace: string, name: string, signal: AbortSignal): Promise<string | null>
 
+  /** The static pods of the control plane in `kube-system`; none where it is not run by kubelets. */
+  controlPlanePods(signal: AbortSignal): Promise<ControlPlanePod[]>
   /** `/readyz/etcd` of the API server that answers (CKS-13): a further condition, never a substitute. */
   etcdReady(signal: AbortSignal): Promise<Health>
   /** An Event on the Node object; best effort, never throws. */

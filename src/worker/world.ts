@@ -1,6 +1,7 @@
 import type { z } from 'zod'
 import type { Problem } from '../core/model.js'
 import type { EtcdAccess, KubernetesAccess, MachinesAccess, Target } from '../core/spec.js'
+import type { Cluster } from '../ports/cluster.js'
 import type { Connections, World } from '../ports/connections.js'
 import { PortError } from '../ports/errors.js'
 import type { ControlPlane } from '../ports/etcd.js'
@@ -26,7 +27,8 @@ import { simulatedOptions } from '../providers/simulated/schema.js'
 /** One provider: how its options are checked, and what is made of them. */
 interface Provider<T> {
   readonly options: z.ZodType
-  make(access: MachinesAccess): T
+  /** `cluster` is for what the spec leaves to be found there. */
+  make(access: MachinesAccess, cluster: Cluster): T
 }
 
 /** Adding a provider is one folder in src/providers and one line here. */
@@ -44,15 +46,15 @@ export const MACHINES: Readonly<Record<string, Provider<Machines>>> = {
 export const CONTROL_PLANES: Readonly<Record<string, Provider<ControlPlane>>> = {
   etcd: {
     options: etcdOptions,
-    make: ({ options }) => etcdControlPlane(etcdOptions.parse(options)),
+    make: ({ options }, cluster) => etcdControlPlane(etcdOptions.parse(options), cluster),
   },
   'etcd-metrics': {
     options: etcdMetricsOptions,
-    make: ({ options }) => etcdMetricsControlPlane(etcdMetricsOptions.parse(options)),
+    make: ({ options }, cluster) => etcdMetricsControlPlane(etcdMetricsOptions.parse(options), cluster),
   },
   'etcd-api-server': {
     options: etcdApiServerOptions,
-    make: ({ options }) => etcdApiServerControlPlane(etcdApiServerOptions.parse(options)),
+    make: ({ options }, cluster) => etcdApiServerControlPlane(etcdApiServerOptions.parse(options), cluster),
   },
   simulated: {
     options: simulatedOptions,
@@ -100,8 +102,8 @@ function connect(target: Target, kubernetes: Map<string, Kubernetes>): Connectio
   return {
     cluster,
     records,
-    machines: made(target.machines, MACHINES),
-    controlPlane: target.etcd === null ? null : made(target.etcd, CONTROL_PLANES),
+    machines: made(target.machines, MACHINES, cluster),
+    controlPlane: target.etcd === null ? null : made(target.etcd, CONTROL_PLANES, cluster),
   }
 }
 
@@ -110,10 +112,14 @@ function connectKubernetes(access: KubernetesAccess): Kubernetes {
   return { cluster: kubernetesCluster(access, api), records: kubernetesRecords(access, api) }
 }
 
-function made<T>(access: MachinesAccess, providers: Readonly<Record<string, Provider<T>>>): T {
+function made<T>(
+  access: MachinesAccess,
+  providers: Readonly<Record<string, Provider<T>>>,
+  cluster: Cluster,
+): T {
   const provider = providers[access.provider]
   if (provider === undefined) throw new PortError('refused', `this worker has no provider ${access.provider}`)
-  return provider.make(access)
+  return provider.make(access, cluster)
 }
 
 function checkProvider<T>(

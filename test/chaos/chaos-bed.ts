@@ -1,6 +1,5 @@
 import { KubeConfig } from '@kubernetes/client-node'
 import { Client, Connection } from '@temporalio/client'
-import { Worker } from '@temporalio/worker'
 import type { RolloutResult } from '../../src/api/results.js'
 import { SimulatedCloud } from '../../src/simulation/cloud.js'
 import { SimulatedKubelets } from '../../src/simulation/kubelets.js'
@@ -11,6 +10,7 @@ import { workflowBundle } from '../support/bundle.js'
 import { type ControlPlane, startControlPlane } from '../support/control-plane.js'
 import type { KillPoint } from '../support/kill-point.js'
 import { cleanCluster, realTemporal } from '../support/parts.js'
+import { Replayer } from '../support/replay.js'
 import { type Node, OFFERINGS } from '../support/rollout-bed.js'
 import { waitUntil } from '../support/wait.js'
 import { WorkerProcess } from '../support/worker-process.js'
@@ -22,6 +22,7 @@ export class ChaosBed {
   private readonly client: Client
   private readonly temporal: { address: string; namespace: string }
   private readonly kubeconfig: string
+  private readonly replayer = new Replayer()
 
   private constructor(
     kube: ControlPlane,
@@ -45,6 +46,7 @@ export class ChaosBed {
   }
 
   async close(): Promise<void> {
+    await this.replayer.close()
     await this.connection.close()
     await this.kube.stop()
   }
@@ -105,7 +107,7 @@ export class ChaosBed {
     try {
       const result = await ended
       const history = await this.client.workflow.getHandle(handle.workflowId).fetchHistory()
-      await Worker.runReplayHistory({ workflowBundle: await workflowBundle() }, history, handle.workflowId)
+      await this.replayer.replay({ history, workflowId: handle.workflowId })
       return { result, fired }
     } finally {
       await last.end()

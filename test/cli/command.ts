@@ -3,13 +3,9 @@ import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { compiled } from '../support/compiled.js'
 import { waitUntil } from '../support/wait.js'
 import { Screen, type Size } from './screen.js'
-
-const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
-// By its address: the command runs in a folder from which tsx cannot be found.
-const TSX = import.meta.resolve('tsx')
 
 export interface Ended {
   readonly code: number | null
@@ -20,17 +16,23 @@ export interface Ended {
 /** A folder of its own, in which commands run as if on a fresh machine: no settings but those that are given. */
 export class CommandBed {
   readonly folder: string
+  readonly #main: string
   readonly #env: Readonly<Record<string, string>>
   readonly #running = new Set<CommandProcess>()
   readonly #screens: Screen[] = []
 
-  private constructor(folder: string, env: Readonly<Record<string, string>>) {
+  private constructor(folder: string, main: string, env: Readonly<Record<string, string>>) {
     this.folder = folder
+    this.#main = main
     this.#env = env
   }
 
   static async open(env: Readonly<Record<string, string>> = {}): Promise<CommandBed> {
-    return new CommandBed(await mkdtemp(join(tmpdir(), 'noderoll-cli-')), env)
+    return new CommandBed(
+      await mkdtemp(join(tmpdir(), 'noderoll-cli-')),
+      await compiled('src/cli/main.ts'),
+      env,
+    )
   }
 
   async close(): Promise<void> {
@@ -48,7 +50,7 @@ export class CommandBed {
 
   /** Starts `noderoll …`. */
   start(args: readonly string[], env: Readonly<Record<string, string>> = {}): CommandProcess {
-    return this.#spawn(process.execPath, ['--import', TSX, MAIN, ...args], env)
+    return this.#spawn(process.execPath, [this.#main, ...args], env)
   }
 
   /** Runs `noderoll …` to its end. */
@@ -60,7 +62,7 @@ export class CommandBed {
 
   /** `noderoll …` in a terminal. */
   screen(args: readonly string[], env: Readonly<Record<string, string>> = {}, size?: Size): Screen {
-    const screen = new Screen(process.execPath, ['--import', TSX, MAIN, ...args], {
+    const screen = new Screen(process.execPath, [this.#main, ...args], {
       folder: this.folder,
       env: this.#environment(env),
       ...(size === undefined ? {} : { size }),

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
-import { fileURLToPath } from 'node:url'
 import { Client, Connection } from '@temporalio/client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { stubSpec } from '../client/stub-worker.js'
+import { compiled } from '../support/compiled.js'
 import { realTemporal } from '../support/parts.js'
 import { freePort } from '../support/ports.js'
 import { CommandBed, type Ended } from './command.js'
@@ -144,8 +144,7 @@ batchTimeout: 1 fortnight
   })
 
   it('whoever reads its answer may stop reading', async () => {
-    const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
-    const command = `"${process.execPath}" --import ${import.meta.resolve('tsx')} "${main}" schema | head -c 1`
+    const command = `"${process.execPath}" "${await compiled('src/cli/main.ts')}" schema | head -c 1`
 
     expect(await bed.runProgram('sh', ['-c', command])).toEqual({ code: 0, stdout: '{', stderr: '' })
   })

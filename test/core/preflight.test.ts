@@ -235,8 +235,8 @@ describe('before a control or etcd node is stopped', () => {
       'CKS-13 stacked, a voter lags',
       cp1,
       controls,
-      { ...stackedWell, etcd: etcdOf(['cp-1', 'cp-2', aVoter('cp-3', { caughtUp: false })]) },
-      ['etcd would keep 1 healthy voters of 3, needs 2 (cp-3 lags behind)'],
+      { ...stackedWell, etcd: etcdOf(['cp-1', 'cp-2', aVoter('cp-3', { caughtUp: false, behind: 5_000 })]) },
+      ['etcd would keep 1 healthy voters of 3, needs 2 (cp-3 lags 5,000 entries behind)'],
     ],
     [
       'CKS-13 stacked, etcd cannot be asked',

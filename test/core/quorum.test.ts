@@ -13,7 +13,7 @@ import { aControl, aMachine, aNode, anEtcd, aVoter, aWorker, etcdOf, several } f
 const DOWN: Record<string, Partial<EtcdMember>> = {
   unhealthy: { health: 'unhealthy' },
   unreachable: { health: 'unknown' },
-  lagging: { caughtUp: false },
+  lagging: { caughtUp: false, behind: 5_000 },
 }
 
 function voters(count: number): string[] {
@@ -103,9 +103,9 @@ describe('quorum', () => {
     [
       'CKS-13 a voter that lags counts as down',
       voters(3),
-      etcdOf(['m1', 'm2', aVoter('m3', { caughtUp: false })]),
+      etcdOf(['m1', 'm2', aVoter('m3', { caughtUp: false, behind: 5_000 })]),
       ['m1'],
-      'etcd would keep 1 healthy voters of 3, needs 2 (m3 lags behind)',
+      'etcd would keep 1 healthy voters of 3, needs 2 (m3 lags 5,000 entries behind)',
     ],
     [
       'CKS-00 a voter that only etcd knows counts: two unexpected ones that are down',
@@ -146,7 +146,17 @@ describe('quorum', () => {
     ['a learner', aVoter('m1', { learner: true }), 'is a learner'],
     ['unhealthy', aVoter('m1', { health: 'unhealthy' }), 'is unhealthy'],
     ['not reachable', aVoter('m1', { health: 'unknown' }), 'is unreachable'],
-    ['behind', aVoter('m1', { caughtUp: false }), 'lags behind'],
+    ['behind', aVoter('m1', { caughtUp: false, behind: 5_000 }), 'lags 5,000 entries behind'],
+    [
+      'so far behind that it cannot finish a read',
+      aVoter('m1', { health: 'unhealthy', caughtUp: false, behind: 1_001 }),
+      'lags 1,001 entries behind',
+    ],
+    [
+      'healthy and does not say how far it is',
+      aVoter('m1', { caughtUp: false, behind: null }),
+      'does not tell how far it is',
+    ],
   ])('CKS-13 a member that is %s', (_, member, expected) => {
     expect(whyDown(member)).toBe(expected)
   })

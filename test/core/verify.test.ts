@@ -97,8 +97,8 @@ describe('why a node is not back', () => {
     [
       'CKS-18 the member lags',
       ETCD,
-      { etcd: etcdOf([aVoter('n', { caughtUp: false })]) },
-      ['its etcd member lags behind'],
+      { etcd: etcdOf([aVoter('n', { caughtUp: false, behind: 5_000 })]) },
+      ['its etcd member lags 5,000 entries behind'],
     ],
     [
       'CKS-18 etcd does not answer',

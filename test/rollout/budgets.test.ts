@@ -17,7 +17,7 @@ describe('disruption budgets in plan and batches', () => {
   it('CKS-09, CKS-16 puts no two nodes in one batch that share a budget which allows fewer: no drain is held up', async () => {
     await bed.startCluster({ workers: 5 })
     await labelNodes(bed, ['w-1', 'w-2', 'w-3'], { stage: 'a' })
-    await runWorkload(bed.kube.api, 'Deployment', 'web', { on: { stage: 'a' }, replicas: 3 })
+    await runWorkload(bed.kube.api, 'Deployment', 'web', { on: { stage: 'a' }, replicas: 3, apart: true })
     const on = (await podsOf(bed.kube.api, 'web')).map(({ spec }) => spec.nodeName)
     expect(on.sort()).toEqual(['w-1', 'w-2', 'w-3'])
     // Has room for whoever has to leave.

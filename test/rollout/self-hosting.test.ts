@@ -19,7 +19,7 @@ describe('a rollout by a worker that runs in the cluster', () => {
   afterAll(() => bed.close())
 
   /** One replica, on w-1 as long as w-1 takes pods. */
-  async function startCluster(): Promise<void> {
+  async function startCluster(temporal?: string): Promise<void> {
     await bed.startCluster({ workers: 3 })
     // The scheduler passes by a node whose taint "not ready" is not gone yet.
     await found(bed)
@@ -27,7 +27,7 @@ describe('a rollout by a worker that runs in the cluster', () => {
       on: { 'kubernetes.io/os': 'linux' },
       preferred: 'w-1',
     })
-    workers = await WorkerPods.start(bed, 'noderoll')
+    workers = await WorkerPods.start(bed, 'noderoll', temporal)
     expect(workers.startedOn).toEqual(['w-1'])
   }
 
@@ -55,6 +55,23 @@ describe('a rollout by a worker that runs in the cluster', () => {
     const end = await bed.roll({ pools: POOLS })
 
     const why = 'selfHosted: every worker of noderoll (1) runs on node w-1, which is to be rolled'
+    expect((plan as PlanReport).refusals).toEqual([expect.stringContaining(why)])
+    expect(end).toMatchObject({ kind: 'failed', message: expect.stringContaining(why) })
+    await bed.kube.audit.settled()
+    expect(await bed.kube.audit.writes(position, 'noderoll')).toEqual([])
+    expect(bed.acts(false)).toEqual([])
+  }, 60_000)
+
+  it('CKS-24 is refused where Temporal is a Service of the very cluster, though the worker’s own node is not rolled; nothing is written', async () => {
+    await startCluster('temporal-frontend.temporal.svc.cluster.local:7233')
+    bed.cluster.cloud.machine('w-1').offering = 'large'
+    const position = await bed.kube.audit.mark()
+
+    const plan = await (await bed.startType('planRollout', bed.spec({ pools: POOLS }))).result()
+    const end = await bed.roll({ pools: POOLS })
+
+    const why =
+      'selfHosted: Temporal (temporal-frontend.temporal.svc.cluster.local) runs in the cluster that is to be rolled'
     expect((plan as PlanReport).refusals).toEqual([expect.stringContaining(why)])
     expect(end).toMatchObject({ kind: 'failed', message: expect.stringContaining(why) })
     await bed.kube.audit.settled()

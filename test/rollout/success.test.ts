@@ -1,4 +1,3 @@
-import { Worker } from '@temporalio/worker'
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import type { PlanReport } from '../../src/api/activities.js'
 import { setMaxUnavailableUpdate } from '../../src/api/messages.js'
@@ -6,7 +5,6 @@ import type { Progress } from '../../src/core/progress.js'
 import type { Fault } from '../../src/simulation/faults.js'
 import { AvailabilityWatch, eventsOn, isCordoned } from '../support/batch-nodes.js'
 import { podsOf, runWorkload } from '../support/batch-pods.js'
-import { workflowBundle } from '../support/bundle.js'
 import { CLUSTER, marksOf, RolloutBed } from '../support/rollout-bed.js'
 import { startTemporal } from '../support/temporal.js'
 import { waitUntil } from '../support/wait.js'
@@ -244,7 +242,7 @@ describe('a rollout that outgrows its history', () => {
     while (run) {
       runs.push(run)
       const history = await bed.client.workflow.getHandle(workflowId, run).fetchHistory()
-      await Worker.runReplayHistory({ workflowBundle: await workflowBundle() }, history, workflowId)
+      await bed.replayer.replay({ history, workflowId })
       const last = history.events?.at(-1)?.workflowExecutionContinuedAsNewEventAttributes
       run = last?.newExecutionRunId
     }

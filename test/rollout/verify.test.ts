@@ -138,7 +138,7 @@ describe('the verify of a node', () => {
   })
 
   it.each([
-    ['its etcd member lags behind', { lag: 5_000 }, {}],
+    ['its etcd member lags ', { lag: 5_000 }, {}],
     ['its etcd member is a learner', { learner: true }, {}],
     ['its etcd member is unhealthy', { healthy: false }, {}],
     ['its API server is not ready: /readyz of c-2: 500', {}, { ready: false, reason: 'starting' }],

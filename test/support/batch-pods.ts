@@ -18,6 +18,8 @@ export interface WorkloadOptions {
   /** This node rather than the others, while it takes pods. */
   readonly preferred?: string
   readonly priorityClass?: string
+  /** Never two of them on one node. */
+  readonly apart?: boolean
   /** False: they may stay pending. */
   readonly untilReady?: boolean
 }
@@ -44,7 +46,7 @@ export async function runWorkload(
           annotations: options.annotations ?? {},
           finalizers: options.finalizers ?? [],
         },
-        spec: podSpec(options),
+        spec: podSpec(name, options),
       },
     },
   })
@@ -69,11 +71,15 @@ export async function bindTo(api: KubeApi, pod: KubeObject | undefined, node: st
 export async function addBarePod(api: KubeApi, name: string, node: string): Promise<void> {
   await api.ok('POST', PODS, {
     metadata: { name, labels: { app: name } },
-    spec: { ...podSpec({ on: node }), nodeName: node },
+    spec: { ...podSpec(name, { on: node }), nodeName: node },
   })
 }
 
-function podSpec({ on, graceSeconds = 0, tolerations = [], preferred, priorityClass }: WorkloadOptions) {
+function podSpec(
+  app: string,
+  { on, graceSeconds = 0, tolerations = [], preferred, priorityClass, apart = false }: WorkloadOptions,
+) {
+  const others = { labelSelector: { matchLabels: { app } }, topologyKey: 'kubernetes.io/hostname' }
   const preference = {
     matchExpressions: [{ key: 'kubernetes.io/hostname', operator: 'In', values: [preferred] }],
   }
@@ -83,15 +89,16 @@ function podSpec({ on, graceSeconds = 0, tolerations = [], preferred, priorityCl
     tolerations,
     ...(priorityClass === undefined ? {} : { priorityClassName: priorityClass }),
     containers: [{ name: 'main', image: 'registry.example/app:1' }],
-    ...(preferred === undefined
-      ? {}
-      : {
-          affinity: {
+    affinity: {
+      ...(preferred === undefined
+        ? {}
+        : {
             nodeAffinity: {
               preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 100, preference }],
             },
-          },
-        }),
+          }),
+      ...(apart ? { podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [others] } } : {}),
+    },
   }
 }
 

@@ -201,6 +201,7 @@ export function aVoter(name: string, overrides: Partial<EtcdMember> = {}): EtcdM
     learner: false,
     health: 'healthy',
     caughtUp: true,
+    behind: 0,
     leader: false,
     alarms: [],
     ...overrides,

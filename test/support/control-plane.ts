@@ -5,8 +5,10 @@ import { ensureControlPlane } from '../../scripts/control-plane.mjs'
 import { AuditLog } from './audit.js'
 import { Balancer } from './balancer.js'
 import { selfSigned } from './certificates.js'
+import { startEtcd } from './etcd-processes.js'
 import { KubeApi } from './kube-api.js'
 import { kubeconfigText } from './kubeconfig.js'
+import type { PeerNetwork } from './peer-network.js'
 import { freePort } from './ports.js'
 import { type ManagedProcess, ProcessGroup } from './processes.js'
 import { waitUntil } from './wait.js'
@@ -22,6 +24,8 @@ export interface ControlPlaneOptions {
   /** More API servers on the same etcd. */
   extraApiServers?: number
   etcdMembers?: number
+  /** Between the etcd members; without it they talk to each other directly. */
+  network?: PeerNetwork
   /** As many API servers as etcd members, each with the member beside it only, and a load balancer before them. */
   stacked?: boolean
   apiServerArgs?: string[]
@@ -39,6 +43,8 @@ export interface ControlPlaneAccess {
   auditLog: string
   /** Client URLs of etcd, in the order of its members. */
   etcdUrls?: string[]
+  /** The same for their metrics. */
+  etcdMetricsUrls?: string[]
   /** Holds data, configuration and logs while it runs. */
   folder: string
   /** The program. */
@@ -164,7 +170,7 @@ async function start(
 ): Promise<ControlPlane> {
   const files = await writeFiles(processes.folder, options)
   const program = (name: string) => join(programs.dir, name)
-  const { endpoints, etcd } = await startEtcd(processes, program('etcd'), options.etcdMembers ?? 1)
+  const { endpoints, metrics, etcd } = await startEtcd(processes, program('etcd'), options)
 
   const ports: number[] = []
   const count = options.stacked ? endpoints.length : 1 + (options.extraApiServers ?? 0)
@@ -176,6 +182,7 @@ async function start(
     url: balancer?.url ?? (urls[0] as string),
     urls,
     etcdUrls: endpoints,
+    etcdMetricsUrls: metrics,
     ca: files.ca,
     tokens: files.tokens,
     auditLog: files.auditLog,
@@ -293,37 +300,6 @@ const AUDIT_POLICY = {
     { level: 'Request', verbs: ['create', 'update', 'patch', 'delete', 'deletecollection'] },
     { level: 'Metadata' },
   ],
-}
-
-async function startEtcd(
-  processes: ProcessGroup,
-  program: string,
-  count: number,
-): Promise<{ endpoints: string[]; etcd: ManagedProcess[] }> {
-  const members: { name: string; client: string; peer: string }[] = []
-  for (let n = 1; n <= count; n++) {
-    const url = async () => `http://127.0.0.1:${await freePort()}`
-    members.push({ name: `etcd-${n}`, client: await url(), peer: await url() })
-  }
-  const cluster = members.map(({ name, peer }) => `${name}=${peer}`).join(',')
-  const start = members.map(({ name, client, peer }) =>
-    processes.start({
-      name,
-      program,
-      args: [
-        ...['--name', name, '--data-dir', join(processes.folder, `${name}.data`), '--unsafe-no-fsync'],
-        ...['--listen-client-urls', client, '--advertise-client-urls', client],
-        ...['--listen-peer-urls', peer, '--initial-advertise-peer-urls', peer, '--initial-cluster', cluster],
-        ...['--log-level', 'warn'],
-        // Who leads is for a test to say, not for a machine that is short of time.
-        ...(count > 1 ? ['--heartbeat-interval', '300', '--election-timeout', '3000'] : []),
-      ],
-      ready: async () => {
-        await waitUntil(async () => (await fetch(`${client}/health`)).ok, { for: `${name} to be healthy` })
-      },
-    }),
-  )
-  return { endpoints: members.map(({ client }) => client), etcd: await Promise.all(start) }
 }
 
 function apiServerArgs(files: Files, etcdServers: readonly string[], port: number): string[] {

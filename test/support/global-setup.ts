@@ -1,10 +1,15 @@
 import { randomUUID } from 'node:crypto'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
 import type { TestProject } from 'vitest/node'
 import { ensureControlPlane } from '../../scripts/control-plane.mjs'
+import { type CompiledAccess, compile } from './compile.js'
 import { type ControlPlane, startControlPlane } from './control-plane.js'
 import { onlyEmbedded } from './embedded-control-plane.js'
+import { type BundleAccess, makeBundle } from './make-bundle.js'
 import type { ManagedProcess } from './processes.js'
 import { SLOTS, type SlotAccess } from './slots.js'
 import { startTemporal, type TemporalAccess, type TemporalServer } from './temporal.js'
@@ -39,12 +44,24 @@ export default async function setup(project: TestProject): Promise<(() => Promis
   }
 }
 
+type Answer = SlotAccess | TemporalAccess | BundleAccess | CompiledAccess
+
 class Parts {
   #temporal: Promise<TemporalServer> | undefined
   readonly #controlPlanes = new Map<string, Promise<ControlPlane>>()
+  #bundle: Promise<BundleAccess> | undefined
+  #compiled: Promise<CompiledAccess> | undefined
 
-  /** `temporal`, `control-plane/1`, `control-plane/1/kube-apiserver/restart`. */
-  async ask([part, slot = '1', name, action]: string[]): Promise<SlotAccess | TemporalAccess> {
+  /** `workflow-bundle`, `compiled`, `temporal`, `control-plane/1`, `control-plane/1/kube-apiserver/restart`. */
+  async ask([part, slot = '1', name, action]: string[]): Promise<Answer> {
+    if (part === 'compiled') {
+      this.#compiled ??= compile()
+      return this.#compiled
+    }
+    if (part === 'workflow-bundle') {
+      this.#bundle ??= writtenBundle()
+      return this.#bundle
+    }
     if (part === 'temporal') {
       const { address, uiUrl, cli } = await this.#startedTemporal()
       return { address, uiUrl, cli }
@@ -74,6 +91,10 @@ class Parts {
       await part?.stop({ keepLogs })
       if (part && 'access' in part && keepLogs) console.log(`logs are kept in ${part.access.folder}`)
     })
+    const bundle = await this.#bundle?.catch(() => undefined)
+    const compiled = await this.#compiled?.catch(() => undefined)
+    if (bundle !== undefined) await rm(dirname(bundle.file), { recursive: true, force: true })
+    if (compiled !== undefined) await rm(compiled.folder, { recursive: true, force: true })
     await Promise.all(stopped)
   }
 
@@ -96,6 +117,12 @@ class Parts {
     }
     return starting
   }
+}
+
+async function writtenBundle(): Promise<BundleAccess> {
+  const file = join(await mkdtemp(join(tmpdir(), 'noderoll-bundle-')), 'workflow-bundle.json')
+  await writeFile(file, JSON.stringify(await makeBundle()))
+  return { file }
 }
 
 function processesOf({ etcd, apiServers, controllerManager, scheduler }: ControlPlane): ManagedProcess[] {

@@ -33,6 +33,15 @@ export async function makeLead(kube: StackedControlPlane, number: number): Promi
   await etcdCall(leading.url, 'maintenance/transfer-leadership', { targetID: heir.header.member_id })
 }
 
+/** So many log entries, through the member of this number, which leads. */
+export async function writeEntries(kube: StackedControlPlane, number: number, count: number): Promise<void> {
+  const url = kube.access.etcdUrls?.[number - 1] ?? ''
+  const put = { key: Buffer.from('noderoll.test').toString('base64'), value: '' }
+  const AT_ONCE = 25
+  for (let written = 0; written < count; written += AT_ONCE)
+    await Promise.all(Array.from({ length: AT_ONCE }, () => etcdCall(url, 'kv/put', put)))
+}
+
 /** A call of etcd's HTTP gateway, without TLS. */
 async function etcdCall<T>(url: string, path: string, body: object): Promise<T> {
   const answer = await fetch(`${url}/v3/${path}`, {

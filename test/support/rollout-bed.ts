@@ -2,10 +2,9 @@ import { randomUUID } from 'node:crypto'
 import { KubeConfig } from '@kubernetes/client-node'
 import { Client, Connection, WorkflowFailedError, type WorkflowHandle } from '@temporalio/client'
 import { ApplicationFailure } from '@temporalio/common'
-import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker'
+import { DefaultLogger, NativeConnection, Runtime } from '@temporalio/worker'
 import type { RolloutResult } from '../../src/api/results.js'
 import { MARK_KEYS } from '../../src/core/marks.js'
-import type { PodPlace } from '../../src/core/self-hosting.js'
 import {
   type SimulatedCluster,
   type SimulatedClusterOptions,
@@ -18,8 +17,9 @@ import { workflowBundle } from './bundle.js'
 import { cleanCluster, type RealControlPlane, realControlPlane, realTemporal } from './parts.js'
 import type { FaultProxy } from './proxy.js'
 import { recordHistory } from './record-history.js'
+import { Replayer } from './replay.js'
 import type { TemporalServer } from './temporal.js'
-import { WorkerProcess } from './worker-process.js'
+import { WorkerProcess, type WorkerProcessSettings } from './worker-process.js'
 
 // Only what is unexpected: tests assert on the world, not on logs.
 Runtime.install({ logger: new DefaultLogger('ERROR'), telemetryOptions: { logging: { forward: {} } } })
@@ -61,6 +61,7 @@ export class RolloutBed {
   private kubeconfig = ''
   private readonly started: WorkflowHandle[] = []
   private readonly processes: WorkerProcess[] = []
+  readonly replayer = new Replayer()
 
   private constructor(
     kube: RealControlPlane,
@@ -94,6 +95,7 @@ export class RolloutBed {
 
   async close(): Promise<void> {
     await this.stopWorker()
+    await this.replayer.close()
     await this.connection.close()
     this.kube.close()
   }
@@ -158,12 +160,15 @@ export class RolloutBed {
   }
 
   /** A worker in a process of its own, to be killed or frozen. Ended by `clean`. */
-  async startWorkerProcess(namespace = this.namespace, place?: PodPlace): Promise<WorkerProcess> {
+  async startWorkerProcess(
+    namespace = this.namespace,
+    more: Pick<WorkerProcessSettings, 'place' | 'knowsTemporalAs'> = {},
+  ): Promise<WorkerProcess> {
     const worker = await WorkerProcess.start({
       address: this.address,
       namespace,
       taskQueue: this.taskQueue,
-      ...(place === undefined ? {} : { place }),
+      ...more,
     })
     this.processes.push(worker)
     return worker
@@ -248,7 +253,7 @@ export class RolloutBed {
   async replay(handle: WorkflowHandle): Promise<void> {
     const history = await this.client.workflow.getHandle(handle.workflowId).fetchHistory()
     await recordHistory(history)
-    await Worker.runReplayHistory({ workflowBundle: await workflowBundle() }, history, handle.workflowId)
+    await this.replayer.replay({ history, workflowId: handle.workflowId })
   }
 
   async node(name: string): Promise<Node> {

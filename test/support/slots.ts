@@ -8,7 +8,7 @@ declare module 'vitest' {
 }
 
 /** One control plane and one namespace for each test file that can run at the same time. */
-export const SLOTS = 4
+export const SLOTS = 5
 
 export interface SlotAccess {
   access: ControlPlaneAccess

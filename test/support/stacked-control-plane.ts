@@ -1,6 +1,7 @@
 import type { SimulatedCluster } from '../../src/simulation/cluster.js'
 import { type ControlPlane, ControlPlaneClient, startControlPlane } from './control-plane.js'
 import type { ControlPlanePart } from './embedded-control-plane.js'
+import type { PeerNetwork } from './peer-network.js'
 import type { ManagedProcess } from './processes.js'
 import { waitUntil } from './wait.js'
 
@@ -32,11 +33,15 @@ export class StackedControlPlane extends ControlPlaneClient {
     this.#plane = plane
   }
 
-  static async start(members: number, { stacked = true } = {}): Promise<StackedControlPlane> {
+  static async start(
+    members: number,
+    { stacked = true, network }: { stacked?: boolean; network?: PeerNetwork } = {},
+  ): Promise<StackedControlPlane> {
     return new StackedControlPlane(
       await startControlPlane({
         etcdMembers: members,
         stacked,
+        ...(network === undefined ? {} : { network }),
         users: ['noderoll', { name: 'kubelet', groups: ['system:masters', 'system:nodes'] }],
       }),
     )
@@ -69,6 +74,32 @@ export class StackedControlPlane extends ControlPlaneClient {
       apiServers: named(this.access.urls, 'c-'),
       apiServerCaFile: caFile,
     }
+  }
+
+  /** kubeadm's notes on the static pods of the machines, which say where their members and API servers are. */
+  async noteAddresses(): Promise<void> {
+    const { urls, etcdUrls = [] } = this.access
+    for (const [at, url] of etcdUrls.entries()) {
+      const endpoint = urls[at]?.replace('https://', '')
+      await this.#annotate(`etcd-c-${at + 1}`, 'etcd.advertise-client-urls', url)
+      await this.#annotate(
+        `kube-apiserver-c-${at + 1}`,
+        'kube-apiserver.advertise-address.endpoint',
+        endpoint,
+      )
+    }
+  }
+
+  async #annotate(pod: string, key: string, value: string | undefined): Promise<void> {
+    const annotations = { [`kubeadm.kubernetes.io/${key}`]: value }
+    const path = `/api/v1/namespaces/kube-system/pods/${pod}`
+    // The kubelet makes it when its node has registered.
+    await waitUntil(
+      async () => (await this.api.call('PATCH', path, { metadata: { annotations } })).status === 200,
+      {
+        for: `static pod ${pod}`,
+      },
+    )
   }
 
   /** What a test has killed or stopped runs again. */

@@ -17,20 +17,22 @@ export class WorkerPods {
   readonly killedOn: string[] = []
   readonly #bed: RolloutBed
   readonly #app: string
+  readonly #temporal: string | undefined
   /** By UID of the pod. */
   readonly #processes = new Map<string, { readonly node: string; readonly process: WorkerProcess }>()
   readonly #stopped = new AbortController()
   readonly #ended: Promise<void>
 
-  private constructor(bed: RolloutBed, app: string) {
+  private constructor(bed: RolloutBed, app: string, temporal: string | undefined) {
+    this.#temporal = temporal
     this.#bed = bed
     this.#app = app
     this.#ended = this.#follow()
   }
 
-  /** Resolves when the first of them polls. */
-  static async start(bed: RolloutBed, app: string): Promise<WorkerPods> {
-    const pods = new WorkerPods(bed, app)
+  /** Resolves when the first of them polls. `temporal` is the address by which they know it. */
+  static async start(bed: RolloutBed, app: string, temporal?: string): Promise<WorkerPods> {
+    const pods = new WorkerPods(bed, app, temporal)
     await waitUntil(() => pods.startedOn.length > 0, { for: `a worker in a pod of ${app}` })
     return pods
   }
@@ -66,7 +68,10 @@ export class WorkerPods {
     const { uid = '', name, namespace = 'default' } = metadata
     if (this.#processes.has(uid)) return
     const node = spec.nodeName as string
-    const process = await this.#bed.startWorkerProcess(this.#bed.namespace, { node, namespace, pod: name })
+    const process = await this.#bed.startWorkerProcess(this.#bed.namespace, {
+      place: { node, namespace, pod: name },
+      ...(this.#temporal === undefined ? {} : { knowsTemporalAs: this.#temporal }),
+    })
     this.#processes.set(uid, { node, process })
     this.startedOn.push(node)
   }

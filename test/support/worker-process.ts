@@ -3,9 +3,9 @@ import { once } from 'node:events'
 import { mkdtemp, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import type { PodPlace } from '../../src/core/self-hosting.js'
 import { workflowBundle } from './bundle.js'
+import { compiled } from './compiled.js'
 import type { KillPoint } from './kill-point.js'
 
 export interface WorkerProcessSettings {
@@ -16,6 +16,8 @@ export interface WorkerProcessSettings {
   readonly killPoint?: KillPoint
   /** The pod it is to think it runs in. */
   readonly place?: PodPlace
+  /** The address of Temporal by which it is to know it. */
+  readonly knowsTemporalAs?: string
 }
 
 let bundleFile: Promise<string> | undefined
@@ -30,14 +32,15 @@ export class WorkerProcess {
 
   static async start(settings: WorkerProcessSettings): Promise<WorkerProcess> {
     bundleFile ??= writeBundle()
-    const child = fork(fileURLToPath(new URL('./worker-main.ts', import.meta.url)), {
-      execArgv: ['--import', 'tsx'],
+    const child = fork(await compiled('test/support/worker-main.ts'), {
+      execArgv: [],
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
       env: {
         ...process.env,
         ADDRESS: settings.address,
         NAMESPACE: settings.namespace,
         TASK_QUEUE: settings.taskQueue,
+        KNOWN_AS: settings.knowsTemporalAs ?? settings.address,
         BUNDLE: await bundleFile,
         ...(settings.place === undefined ? {} : { PLACE: JSON.stringify(settings.place) }),
         ...(settings.killPoint === undefined ? {} : { KILL_POINT: JSON.stringify(settings.killPoint) }),

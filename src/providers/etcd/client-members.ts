@@ -1,4 +1,5 @@
 import type { SeenMember } from '../../core/etcd-view.js'
+import type { Addresses } from './addresses.js'
 import { Asking, type Said, type TlsFiles } from './ask.js'
 import { type Address, alarmsAnswer, healthAnswer, memberListAnswer, statusAnswer } from './schema.js'
 
@@ -17,50 +18,56 @@ interface Told {
 
 /** etcd at its client URLs, through its HTTP gateway (`/v3/…`, there since 3.4). */
 export class ClientMembers {
-  readonly #addresses: readonly Address[]
+  readonly #addresses: Addresses
   readonly #asking: Asking
 
-  constructor(addresses: readonly Address[], files: TlsFiles) {
+  constructor(addresses: Addresses, files: TlsFiles) {
     this.#addresses = addresses
     this.#asking = new Asking(files)
   }
 
-  /** Every member of the list, and those expected that are in none. Why not even a list could be read, otherwise. */
-  async seen(signal: AbortSignal): Promise<Said<SeenMember[]>> {
+  /** Every member of the list, and who is expected there. Why not even a list could be read, otherwise. */
+  async seen(
+    signal: AbortSignal,
+  ): Promise<Said<{ readonly members: SeenMember[]; readonly expected: readonly string[] }>> {
+    const found = await this.#addresses(signal)
+    if ('why' in found) return found
+    const addresses = found.answer
     const [told, list, alarms] = await Promise.all([
-      Promise.all(this.#addresses.map((address) => this.#lookAt(address, signal))),
-      this.#firstAnswer((url) =>
+      Promise.all(addresses.map((address) => this.#lookAt(address, signal))),
+      firstAnswer(addresses, (url) =>
         this.#asking.json(`${url}/v3/cluster/member/list`, memberListAnswer, signal, { linearizable: true }),
       ),
-      this.#firstAnswer((url) =>
+      firstAnswer(addresses, (url) =>
         this.#asking.json(`${url}/v3/maintenance/alarm`, alarmsAnswer, signal, { action: 'GET' }),
       ),
     ])
     if ('why' in list) return list
     if ('why' in alarms) return alarms
-    return {
-      answer: list.answer.members.map((member) => {
-        const own = told.find((one) => isOf(one, member))
-        return {
-          id: member.ID,
-          // The name the spec gives is the machine's; etcd's own is whatever somebody once wrote.
-          name: own?.address.name ?? member.name,
-          learner: member.isLearner,
-          health: own?.health ?? 'unknown',
-          appliedIndex: own?.status?.appliedIndex ?? null,
-          leader: own?.status?.leader ?? null,
-          alarms: alarms.answer.alarms
-            .filter(({ memberID, alarm }) => memberID === member.ID && alarm !== 'NONE')
-            .map(({ alarm }) => alarm),
-        }
-      }),
-    }
+    const members = list.answer.members.map((member) => {
+      const own = told.find((one) => isOf(one, member))
+      return {
+        id: member.ID,
+        // The name of the address is the machine's; etcd's own is whatever somebody once wrote.
+        name: own?.address.name ?? member.name,
+        learner: member.isLearner,
+        health: own?.health ?? 'unknown',
+        appliedIndex: own?.status?.appliedIndex ?? null,
+        leader: own?.status?.leader ?? null,
+        alarms: alarms.answer.alarms
+          .filter(({ memberID, alarm }) => memberID === member.ID && alarm !== 'NONE')
+          .map(({ alarm }) => alarm),
+      }
+    })
+    return { answer: { members, expected: addresses.map(({ name }) => name) } }
   }
 
   /** Asks the leader to hand over to the member with this id; it answers when that one leads. */
   async handOver(leader: string, toId: string, signal: AbortSignal): Promise<Said<'done'>> {
-    const address = this.#addresses.find(({ name }) => name === leader)
-    if (address === undefined) return { why: `etcd.members of the spec does not name ${leader}` }
+    const found = await this.#addresses(signal)
+    if ('why' in found) return found
+    const address = found.answer.find(({ name }) => name === leader)
+    if (address === undefined) return { why: `nothing says where the etcd member of ${leader} is` }
     const url = `${address.url}/v3/maintenance/transfer-leadership`
     const said = await this.#asking.text(url, signal, { targetID: toId }, HAND_OVER_MS)
     if ('why' in said) return said
@@ -87,12 +94,15 @@ export class ClientMembers {
       health: 'why' in health ? 'unknown' : healthOf(health.answer.text),
     }
   }
+}
 
-  /** Any member may answer for all; what the last one said against it when none does. */
-  async #firstAnswer<T>(ask: (url: string) => Promise<Said<T>>): Promise<Said<T>> {
-    const said = await Promise.all(this.#addresses.map(({ url }) => ask(url)))
-    return said.find((one) => 'answer' in one) ?? said.at(-1) ?? { why: 'the spec names no member' }
-  }
+/** Any member may answer for all; what the last one said against it when none does. */
+async function firstAnswer<T>(
+  addresses: readonly Address[],
+  ask: (url: string) => Promise<Said<T>>,
+): Promise<Said<T>> {
+  const said = await Promise.all(addresses.map(({ url }) => ask(url)))
+  return said.find((one) => 'answer' in one) ?? said.at(-1) ?? { why: 'no member is named' }
 }
 
 /** Electing takes a member a second or so. */

@@ -1,21 +1,24 @@
 import type { SeenMember } from '../../core/etcd-view.js'
-import { Asking, type TlsFiles } from './ask.js'
+import type { Addresses } from './addresses.js'
+import { Asking, type Said, type TlsFiles } from './ask.js'
 import { healthOf } from './client-members.js'
 import type { Address } from './schema.js'
 
 /** etcd's metrics URLs: open to the node's network where the client URLs are not, and good for nothing but looking. */
 export class MetricsMembers {
-  readonly #addresses: readonly Address[]
+  readonly #addresses: Addresses
   readonly #asking: Asking
 
-  constructor(addresses: readonly Address[], files: TlsFiles) {
+  constructor(addresses: Addresses, files: TlsFiles) {
     this.#addresses = addresses
     this.#asking = new Asking(files)
   }
 
-  /** One record for each member that the spec names. One that nobody names cannot be seen from here. */
-  async seen(signal: AbortSignal): Promise<SeenMember[]> {
-    return Promise.all(this.#addresses.map((address) => this.#lookAt(address, signal)))
+  /** One record for each member that is named. One that nobody names cannot be seen from here. */
+  async seen(signal: AbortSignal): Promise<Said<SeenMember[]>> {
+    const found = await this.#addresses(signal)
+    if ('why' in found) return found
+    return { answer: await Promise.all(found.answer.map((address) => this.#lookAt(address, signal))) }
   }
 
   async #lookAt({ name, url }: Address, signal: AbortSignal): Promise<SeenMember> {

@@ -13,8 +13,10 @@ const file = z.string().min(1)
 
 const apiServers = {
   apiServers: addresses
-    .default([])
-    .describe('the API server of each control node by the name of the node; needed for control pools'),
+    .optional()
+    .describe(
+      'the API server of each control node by the name of the node; default: those of kubeadm’s static pods',
+    ),
   apiServerCaFile: file
     .optional()
     .describe('path on the worker of the CA of those API servers; default: the CAs of its system'),
@@ -33,7 +35,11 @@ const BOTH = { message: 'certFile and keyFile go together', path: ['certFile'] }
 /** Asked at its client URLs: member list, status, alarms, and the leader can be moved. */
 export const etcdOptions = z
   .strictObject({
-    members: addresses.describe('client URL of each expected member, by the name of its node or machine'),
+    members: addresses
+      .optional()
+      .describe(
+        'client URL of each expected member, by the name of its node or machine; default: those of kubeadm’s static pods',
+      ),
     ...clientCertificate,
     ...apiServers,
   })
@@ -42,7 +48,11 @@ export const etcdOptions = z
 /** Asked at their metrics URLs (kubeadm: port 2381): health and role of each, but no member list. */
 export const etcdMetricsOptions = z
   .strictObject({
-    members: addresses.describe('metrics URL of each expected member, by the name of its node or machine'),
+    members: addresses
+      .optional()
+      .describe(
+        'metrics URL of each expected member, by the name of its node or machine; default: those of kubeadm’s static pods',
+      ),
     ...clientCertificate,
     ...apiServers,
   })
@@ -50,7 +60,11 @@ export const etcdMetricsOptions = z
 
 /** Asked through the API server on the same machine, which reads from the member beside it. */
 export const etcdApiServerOptions = z.strictObject({
-  apiServers: addresses.describe('the API server beside each expected member, by the name of the node'),
+  apiServers: addresses
+    .optional()
+    .describe(
+      'the API server beside each expected member, by the name of the node; default: those of kubeadm’s static pods',
+    ),
   apiServerCaFile: apiServers.apiServerCaFile,
 })
 
@@ -58,14 +72,6 @@ export interface Address {
   readonly name: string
   /** Without a slash at its end. */
   readonly url: string
-}
-
-/** Reads `name=url` entries that have passed the schema. */
-export function toAddresses(list: readonly string[]): Address[] {
-  return list.map((one) => {
-    const at = one.indexOf('=')
-    return { name: one.slice(0, at), url: one.slice(at + 1).replace(/\/$/, '') }
-  })
 }
 
 /** etcd's gateway writes 64-bit numbers as text and leaves out what is zero, empty or false. */

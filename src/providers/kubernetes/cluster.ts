@@ -5,6 +5,7 @@ import type { KubernetesAccess } from '../../core/spec.js'
 import type { Cluster } from '../../ports/cluster.js'
 import { KubernetesApi } from './api.js'
 import { readBudget } from './budget-record.js'
+import { controlPlanePods } from './control-plane-pod.js'
 import { etcdReady } from './etcd-ready.js'
 import { deletionAnswer, deletionCall, evictionAnswer, evictionCall } from './eviction.js'
 import { Mirror } from './mirror.js'
@@ -99,6 +100,7 @@ export function kubernetesCluster(
       return claim?.spec?.volumeName || null
     },
 
+    controlPlanePods: (signal) => controlPlanePods(api, signal),
     etcdReady: (signal) => etcdReady(api, signal),
     nodeEvent: async (node, type, reason, message) => {
       const call = nodeEventCall(node, type, reason, message)

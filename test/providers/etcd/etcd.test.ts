@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { EtcdMember } from '../../../src/core/model.js'
+import { mayLeave } from '../../../src/core/quorum.js'
 import type { ControlPlane } from '../../../src/ports/etcd.js'
 import { etcdControlPlane, etcdMetricsControlPlane } from '../../../src/providers/etcd/control-planes.js'
 import { etcdMetricsOptions, etcdOptions } from '../../../src/providers/etcd/schema.js'
@@ -7,6 +8,8 @@ import { EtcdMembers } from '../../support/etcd-members.js'
 import { freePort } from '../../support/ports.js'
 import { waitUntil } from '../../support/wait.js'
 
+/** The spec names everybody. */
+const NO_PODS = { controlPlanePods: async () => [] }
 const QUIET = AbortSignal.timeout(600_000)
 const HEALTHY = { learner: false, health: 'healthy', caughtUp: true, alarms: [] }
 
@@ -16,8 +19,8 @@ let metrics: ControlPlane
 
 beforeAll(async () => {
   etcd = await EtcdMembers.start(3)
-  client = etcdControlPlane(etcdOptions.parse({ members: named('clientUrl'), ...etcd.files }))
-  metrics = etcdMetricsControlPlane(etcdMetricsOptions.parse({ members: named('metricsUrl') }))
+  client = etcdControlPlane(etcdOptions.parse({ members: named('clientUrl'), ...etcd.files }), NO_PODS)
+  metrics = etcdMetricsControlPlane(etcdMetricsOptions.parse({ members: named('metricsUrl') }), NO_PODS)
 }, 60_000)
 afterAll(() => etcd.stop())
 
@@ -106,6 +109,17 @@ describe('three members of a real etcd', () => {
     }
   })
 
+  it('CKS-13 and a name of the spec that none of them has is one that is missing', async () => {
+    const nobody = `cp4=https://127.0.0.1:${await freePort()}`
+    const members = [...named('clientUrl'), nobody]
+    const view = await etcdControlPlane(etcdOptions.parse({ members, ...etcd.files }), NO_PODS).members(QUIET)
+
+    expect(mayLeave([], view, ['cp1'])).toEqual({
+      ok: false,
+      why: 'etcd would keep 2 healthy voters of 4, needs 3 (cp4 is missing from the member list)',
+    })
+  })
+
   it('CKS-13 and an alarm is told of the member that raised it', async () => {
     const { cp2 } = await membersOf(client)
     const alarm = { memberID: cp2?.id, alarm: 'NOSPACE' }
@@ -138,7 +152,7 @@ describe('three members of a real etcd', () => {
 describe('members that cannot be asked', () => {
   it('CKS-13 are unknown as a whole, with the reason, never "no members"', async () => {
     const nobody = `https://127.0.0.1:${await freePort()}`
-    const plane = etcdControlPlane(etcdOptions.parse({ members: [`cp1=${nobody}`], ...etcd.files }))
+    const plane = etcdControlPlane(etcdOptions.parse({ members: [`cp1=${nobody}`], ...etcd.files }), NO_PODS)
 
     expect(await plane.members(QUIET)).toEqual({
       kind: 'unknown',
@@ -149,9 +163,10 @@ describe('members that cannot be asked', () => {
 
   it('CKS-13 say so when they want a client certificate, and when there is no such file', async () => {
     const { caFile } = etcd.files
-    const bare = etcdControlPlane(etcdOptions.parse({ members: named('clientUrl'), caFile }))
+    const bare = etcdControlPlane(etcdOptions.parse({ members: named('clientUrl'), caFile }), NO_PODS)
     const lost = etcdControlPlane(
       etcdOptions.parse({ members: named('clientUrl'), caFile: '/no/such/ca.crt' }),
+      NO_PODS,
     )
 
     expect(await bare.members(QUIET)).toMatchObject({
