@@ -9,7 +9,7 @@ import {
 } from '../src/simulation/cluster.js'
 import type { RolloutRequest } from '../src/spec/schema.js'
 import { createWorker } from '../src/worker/create-worker.js'
-import { workflowBundle } from '../test/support/bundle.js'
+import { makeBundle } from '../test/support/make-bundle.js'
 import { type ControlPlaneClient, startControlPlane } from '../test/support/control-plane.js'
 import { embeddedControlPlane } from '../test/support/embedded-control-plane.js'
 import { startTemporal, type TemporalServer } from '../test/support/temporal.js'
@@ -54,7 +54,7 @@ export class BenchBed {
       namespace: 'default',
       address: temporal.address,
       taskQueue: TASK_QUEUE,
-      workflowBundle: await workflowBundle(),
+      workflowBundle: await makeBundle(),
       shutdownGraceSeconds: 1,
     })
     const running = worker.run()

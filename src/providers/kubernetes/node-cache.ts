@@ -1,34 +1,17 @@
-import { setTimeout as wait } from 'node:timers/promises'
-import { z } from 'zod'
 import type { NodeRecord } from '../../core/model.js'
 import { RECENT_SECONDS, type Watching } from '../../ports/cluster.js'
 import type { KubernetesApi } from './api.js'
-import { follow, unlessAborted } from './deadline.js'
-import { answerError } from './errors.js'
-import { lines } from './lines.js'
+import { unlessAborted } from './deadline.js'
 import { NodeCacheContent, readSlimNode, type SlimNode } from './node-cache-content.js'
-import { list, METADATA } from './objects.js'
+import { list } from './objects.js'
+import { type Follower, followWatch, type LiveWatching, type WatchEvent } from './watch.js'
 
 const PATH = '/api/v1/nodes'
-/**
- * The server ends each watch by itself and sends a bookmark two seconds before, whatever interval it has for others (a
- * minute, mostly): so a watch that lives is never taken for a dead one, and a quiet cluster is not listed all the time.
- */
-const SERVER_ENDS_AFTER_SECONDS = '50'
-const SILENCE_MS = 60_000
 /** A cluster that nobody asks about for so long is not watched any more: all its kubelets' reports pass through a watch. */
 const IDLE_MS = 300_000
 const BEAT_MS = 2_000
 /** A process that was frozen finds old events in its buffers and would take them for today's. */
 const HELD_UP_MS = 10_000
-const FIRST_PAUSE_MS = 100
-const LONGEST_PAUSE_MS = 10_000
-const GOOD_AFTER_MS = 5_000
-
-const EVENT = z.object({
-  type: z.string(),
-  object: z.object({ metadata: METADATA.pick({ resourceVersion: true }).nullish() }),
-})
 
 /**
  * All nodes of one cluster, kept up to date by one watch while somebody asks. Shown only while the server has told of
@@ -42,9 +25,8 @@ export class NodeCache {
   #usedAtMs = Number.NEGATIVE_INFINITY
   #beatAtMs = Number.NEGATIVE_INFINITY
   #refreshing: Promise<NodeRecord[]> | null = null
-  #watching: AbortController | null = null
-  /** The present connection of the watch. */
-  #line: AbortController | null = null
+  #watching: LiveWatching | null = null
+  #beating: NodeJS.Timeout | undefined
 
   constructor(api: KubernetesApi) {
     this.#api = api
@@ -97,8 +79,9 @@ export class NodeCache {
 
   /** Ends the watch. It begins again when somebody asks. */
   close(): void {
-    this.#watching?.abort()
+    this.#watching?.close()
     this.#watching = null
+    clearInterval(this.#beating)
     this.#content.clear()
   }
 
@@ -122,98 +105,51 @@ export class NodeCache {
   #keepWatching(): void {
     this.#usedAtMs = performance.now()
     if (this.#watching !== null) return
-    const watching = new AbortController()
-    this.#watching = watching
     this.#beatAtMs = performance.now()
     // Nobody has told of anything since whatever list there was: the first question is one for the server.
     this.#currentAtMs = Number.NEGATIVE_INFINITY
-    const beat = setInterval(() => this.#beat(), BEAT_MS).unref()
-    void this.#watch(watching.signal).finally(() => clearInterval(beat))
+    this.#watching = followWatch(this.#api, { what: 'all nodes', path: PATH, query: {} }, this.#follower())
+    this.#beating = setInterval(() => this.#beat(), BEAT_MS).unref()
   }
 
   #beat(): void {
     const now = performance.now()
     if (this.#listeners.size > 0) this.#usedAtMs = now
     if (now - this.#usedAtMs > IDLE_MS) this.close()
-    if (now - this.#beatAtMs > HELD_UP_MS) this.#line?.abort()
+    if (now - this.#beatAtMs > HELD_UP_MS) this.#watching?.renew()
     this.#beatAtMs = now
   }
 
-  async #watch(signal: AbortSignal): Promise<void> {
-    let failures = 0
-    while (!signal.aborted) {
-      const beganMs = performance.now()
-      const ended = await this.#connection(signal).catch(() => 'failed' as const)
-      const wasGood = performance.now() - beganMs > GOOD_AFTER_MS
-      if (wasGood) failures = 0
-      if (ended === 'cannotBe') return
-      if (wasGood && ended === 'byServer') continue
-      const pauseMs = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** failures) * (0.5 + Math.random() / 2)
-      failures++
-      await wait(pauseMs, undefined, { signal, ref: false }).catch(() => undefined)
-    }
-  }
-
-  async #connection(signal: AbortSignal): Promise<'byServer' | 'cannotBe'> {
-    const connection = new AbortController()
-    this.#line = connection
-    const letGo = follow(signal, connection)
-    const silence = setTimeout(() => connection.abort(), SILENCE_MS)
-    try {
-      if (this.#content.position === null) {
-        await unlessAborted(this.#refresh(), connection.signal)
-        this.#tell()
-      }
-      const { position } = this.#content
-      // A server whose versions cannot be compared: whoever asks gets a list of his own.
-      if (position === null) return 'cannotBe'
-      for await (const some of lines(await this.#open(position, connection.signal))) {
-        silence.refresh()
-        try {
-          for (const line of some) this.#happened(line)
-        } finally {
-          this.#tell()
+  #follower(): Follower {
+    return {
+      tellsBookmarks: true,
+      begin: async (signal) => {
+        if (this.#content.position === null) {
+          await unlessAborted(this.#refresh(), signal)
+          this.#changed()
         }
-      }
-      return 'byServer'
-    } finally {
-      clearTimeout(silence)
-      letGo()
-      connection.abort()
+        // A server whose versions cannot be compared: whoever asks gets a list of his own.
+        return this.#content.position === null ? null : String(this.#content.position)
+      },
+      tell: (events) => {
+        try {
+          for (const event of events) this.#happened(event)
+        } finally {
+          this.#changed()
+        }
+      },
+      lost: () => this.#content.forget(),
     }
   }
 
-  async #open(position: number, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>> {
-    const query = {
-      watch: 'true',
-      resourceVersion: String(position),
-      allowWatchBookmarks: 'true',
-      timeoutSeconds: SERVER_ENDS_AFTER_SECONDS,
-    }
-    const doing = 'watch all nodes'
-    const answer = await this.#api.stream({ doing, method: 'GET', path: PATH, query }, signal)
-    if (!('code' in answer)) return answer.body
-    if (answer.code === 410) this.#content.forget()
-    throw answerError(answer, doing)
+  #happened({ type, object }: WatchEvent): void {
+    const node = type === 'BOOKMARK' ? null : readSlimNode(object)
+    const isCurrent = this.#content.happened(type, object.metadata?.resourceVersion ?? null, node)
+    const now = performance.now()
+    if (isCurrent && now - this.#beatAtMs <= HELD_UP_MS) this.#currentAtMs = now
   }
 
-  #happened(line: string): void {
-    try {
-      const event: unknown = JSON.parse(line)
-      const { type, object } = EVENT.parse(event)
-      if (type === 'ERROR') throw new Error('watching all nodes ended with an error event')
-      const node = type === 'BOOKMARK' ? null : readSlimNode((event as { object: unknown }).object)
-      const isCurrent = this.#content.happened(type, object.metadata?.resourceVersion ?? null, node)
-      const now = performance.now()
-      if (isCurrent && now - this.#beatAtMs <= HELD_UP_MS) this.#currentAtMs = now
-    } catch (error) {
-      // What happened since is not known: too old a position, mostly, or an object nobody can read.
-      this.#content.forget()
-      throw error
-    }
-  }
-
-  #tell(): void {
+  #changed(): void {
     for (const listener of this.#listeners) listener()
   }
 }

@@ -18,6 +18,8 @@ export interface Watched {
 export interface LiveWatching extends Watching {
   /** Seconds since the server last sent anything, bookmarks included; `Infinity` before the first time. */
   silentSeconds(): number
+  /** Ends the present connection, whatever it has in its buffers; the next one goes on from what has been told. */
+  renew(): void
 }
 
 /** The server ends each watch by itself, with a bookmark shortly before: no live watch is silent for longer. */
@@ -50,9 +52,17 @@ export interface Follower {
   readonly endsAfterSeconds?: number
   /** Begin anew with every connection, so that what was missed for whatever reason is seen then. */
   readonly alwaysBegins?: boolean
-  /** Gives the resource version up to which everything is known to the follower, or will be. */
-  begin(signal: AbortSignal): Promise<string>
+  /** Tell of bookmarks, too: they say how far the server is, of an object that has nothing but a resource version. */
+  readonly tellsBookmarks?: boolean
+  /**
+   * Gives the resource version up to which everything is known to the follower, or will be. Null where there is nothing
+   * that a watch could begin at, which ends it for good.
+   */
+  begin(signal: AbortSignal): Promise<string | null>
+  /** Throws when an event cannot be understood: the watch then begins anew. */
   tell(events: readonly WatchEvent[]): void
+  /** From here until the next `begin` something may be missed. */
+  lost?(): void
 }
 
 /**
@@ -99,6 +109,7 @@ class Watch implements LiveWatching {
   /** Everything up to this resource version has been told; null when that is not known. */
   #position: string | null = null
   #heardAtMs = Number.NEGATIVE_INFINITY
+  #connection: AbortController | null = null
 
   constructor(api: KubernetesApi, watched: Watched, follower: Follower) {
     this.#api = api
@@ -115,30 +126,36 @@ class Watch implements LiveWatching {
     return (performance.now() - this.#heardAtMs) / 1000
   }
 
+  renew(): void {
+    this.#connection?.abort()
+  }
+
   async run(): Promise<void> {
     const { signal } = this.#closed
     let failures = 0
     while (!signal.aborted) {
       const beganMs = performance.now()
-      const ended = await this.#connection().catch(() => 'failed' as const)
-      if (signal.aborted) return
+      const ended = await this.#connect().catch(() => 'failed' as const)
+      if (signal.aborted || ended === 'nothingToWatch') return
       const wasGood = performance.now() - beganMs > GOOD_AFTER_MS
       if (wasGood) failures = 0
       if (wasGood && ended === 'byServer') continue
       // Also after an orderly end that came at once: a server or proxy that does so would be asked without a pause.
       const pauseMs = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** failures) * (0.5 + Math.random() / 2)
       failures++
-      await wait(pauseMs, undefined, { signal }).catch(() => undefined)
+      await wait(pauseMs, undefined, { signal, ref: false }).catch(() => undefined)
     }
   }
 
-  async #connection(): Promise<'byServer'> {
+  async #connect(): Promise<'byServer' | 'nothingToWatch'> {
     const connection = new AbortController()
+    this.#connection = connection
     const letGo = follow(this.#closed.signal, connection)
     const silence = setTimeout(() => connection.abort(), this.#endsAfterSeconds * 1000 + GRACE_MS)
     try {
       if (this.#follower.alwaysBegins) this.#position = null
       this.#position ??= await this.#follower.begin(connection.signal)
+      if (this.#position === null) return 'nothingToWatch'
       const body = await this.#open(this.#position, connection.signal)
       this.#heard()
       for await (const some of lines(body)) {
@@ -169,26 +186,34 @@ class Watch implements LiveWatching {
     const answer = await this.#api.stream(call, signal)
     if (!('code' in answer)) return answer.body
     // Also when only the watch is forbidden, and not the beginning: what can be asked for is asked for again then.
-    if (answer.code === 410 || answer.code === 403) this.#position = null
+    if (answer.code === 410 || answer.code === 403) this.#lose()
     throw answerError(answer, doing)
   }
 
   #tell(some: readonly string[]): void {
-    const events: WatchEvent[] = []
     try {
-      for (const line of some) {
-        const event = EVENT.parse(JSON.parse(line))
-        if (event.type === 'ERROR') {
-          // Too old a position, mostly; whatever it is, what happened since is not known.
-          this.#position = null
-          throw new Error(`watching ${this.#watched.what} ended with an error event`)
+      const events: WatchEvent[] = []
+      try {
+        for (const line of some) {
+          const event = EVENT.parse(JSON.parse(line))
+          if (event.type === 'ERROR')
+            throw new Error(`watching ${this.#watched.what} ended with an error event`)
+          if (event.type !== 'BOOKMARK' || this.#follower.tellsBookmarks) events.push(event)
+          this.#position = event.object.metadata?.resourceVersion ?? this.#position
         }
-        if (event.type !== 'BOOKMARK') events.push(event)
-        this.#position = event.object.metadata?.resourceVersion ?? this.#position
+      } finally {
+        if (events.length > 0 && !this.#closed.signal.aborted) this.#follower.tell(events)
       }
-    } finally {
-      if (events.length > 0 && !this.#closed.signal.aborted) this.#follower.tell(events)
+    } catch (error) {
+      // Too old a position, mostly, or an object nobody can read. Whatever it is, what happened since is not known.
+      this.#lose()
+      throw error
     }
+  }
+
+  #lose(): void {
+    this.#position = null
+    if (!this.#closed.signal.aborted) this.#follower.lost?.()
   }
 
   #heard(): void {
