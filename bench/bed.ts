@@ -9,13 +9,16 @@ import {
 } from '../src/simulation/cluster.js'
 import type { RolloutRequest } from '../src/spec/schema.js'
 import { createWorker } from '../src/worker/create-worker.js'
-import { makeBundle } from '../test/support/make-bundle.js'
 import { type ControlPlaneClient, startControlPlane } from '../test/support/control-plane.js'
 import { embeddedControlPlane } from '../test/support/embedded-control-plane.js'
+import { makeBundle } from '../test/support/make-bundle.js'
 import { startTemporal, type TemporalServer } from '../test/support/temporal.js'
 import { waitUntil } from '../test/support/wait.js'
 
 const TASK_QUEUE = 'bench'
+
+/** How often Temporal reads the queue of a shard in a second, at most, unless its operator says otherwise. */
+const AS_SERVERS_HAVE_IT = 20
 
 type Started = readonly [kube: ControlPlaneClient, stop: () => Promise<void>]
 
@@ -46,8 +49,14 @@ export class BenchBed {
   }
 
   /** The embedded one holds thousands of nodes without processes of its own. */
-  static async open(controlPlane: 'real' | 'embedded' = 'real'): Promise<BenchBed> {
-    const [[kube, stopKube], temporal] = await Promise.all([START[controlPlane](), startTemporal()])
+  static async open(
+    controlPlane: 'real' | 'embedded' = 'real',
+    { queueReads = AS_SERVERS_HAVE_IT }: { queueReads?: number } = {},
+  ): Promise<BenchBed> {
+    const [[kube, stopKube], temporal] = await Promise.all([
+      START[controlPlane](),
+      startTemporal({ dynamicConfig: { 'history.transferProcessorMaxPollRPS': queueReads } }),
+    ])
     const native = await NativeConnection.connect({ address: temporal.address })
     const worker = await createWorker({
       connection: native,

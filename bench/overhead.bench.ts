@@ -35,9 +35,20 @@ await bed.kube.api.ok('DELETE', '/apis/apps/v1/namespaces/default/deployments/be
 const fast = await bed.roll(await bed.spec(cluster, { pools: { worker: { offering: 'large' } } }), 'engine')
 expectDone(fast.result.done.count)
 figure('overhead', 'engine_seconds_per_node', fast.seconds / WORKERS, 's')
-
 await cluster.close()
 await bed.close()
+
+// What of that is waiting for a turn at Temporal.
+const quick = await BenchBed.open('real', { queueReads: 1_000 })
+const others = await quick.startCluster({ workers: WORKERS, delays: NO_DELAYS })
+const unthrottled = await quick.roll(
+  await quick.spec(others, { pools: { worker: { offering: 'large' } } }),
+  'engine',
+)
+expectDone(unthrottled.result.done.count)
+figure('overhead', 'engine_seconds_per_node_queue_reads_1000', unthrottled.seconds / WORKERS, 's')
+await others.close()
+await quick.close()
 
 function physicalOf({ cloud }: SimulatedCluster): number {
   return physicalSeconds(cloud.log.acts(), cloud.state.delays, GRACE_SECONDS)

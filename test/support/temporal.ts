@@ -106,6 +106,8 @@ function extraArgs(options: TemporalOptions): string[] {
     // Timers are rounded up to about a second without it.
     'history.timerProcessorMaxTimeShift': '10ms',
     'frontend.WorkflowTimeSkippingEnabled': true,
+    // A server reads its queues 20 times a second for a shard: each step of a rollout would wait up to 50 ms for its turn.
+    'history.transferProcessorMaxPollRPS': 1000,
     ...(options.suggestContinueAsNew === undefined
       ? {}
       : { 'limit.historyCount.suggestContinueAsNew': options.suggestContinueAsNew }),
