@@ -6,6 +6,7 @@ import {
   sayHopeless,
   withoutSharedBudgets,
 } from '../core/disruption-budgets.js'
+import type { BudgetRecord } from '../core/pods.js'
 import type { Connections } from '../ports/connections.js'
 
 const LISTS_AT_ONCE = 10
@@ -27,15 +28,31 @@ export async function withinSharedBudgets(
   return withoutSharedBudgets(batch, await podsOf({ cluster }, drained, signal), budgets)
 }
 
-/** Budgets that would hold up a drain of these batches for ever, one sentence each. Throws `PortError`. */
-export async function hopelessBudgets(
+/**
+ * What disruption budgets mean for a plan, in sentences: those that would hold up a drain for ever, and whether batches
+ * come out smaller than planned. Reads one list of budgets. Throws `PortError`.
+ */
+export async function budgetsInPlan(
   { cluster }: Connections,
   batches: readonly Batch[],
   signal: AbortSignal,
-): Promise<string[]> {
+): Promise<{ readonly warnings: readonly string[]; readonly notes: readonly string[] }> {
   const nodes = nodesToDrain(batches)
-  if (nodes.length === 0) return []
-  const hopeless = (await cluster.budgets(null, signal)).filter(isHopeless)
+  const budgets = nodes.length === 0 ? [] : await cluster.budgets(null, signal)
+  const [warnings, notes] = await Promise.all([
+    hopelessBudgets({ cluster }, nodes, budgets, signal),
+    smallerBatches({ cluster }, batches, budgets, signal),
+  ])
+  return { warnings, notes }
+}
+
+async function hopelessBudgets(
+  { cluster }: Pick<Connections, 'cluster'>,
+  nodes: readonly string[],
+  budgets: readonly BudgetRecord[],
+  signal: AbortSignal,
+): Promise<string[]> {
+  const hopeless = budgets.filter(isHopeless)
   if (hopeless.length === 0) return []
   if (nodes.length > MOST_NODES) return hopeless.map((budget) => sayHopeless(budget, []))
   const pods = await podsOf({ cluster }, nodes, signal)
@@ -43,6 +60,24 @@ export async function hopelessBudgets(
     const held = nodesUnder(budget, pods)
     return held.length === 0 ? [] : [sayHopeless(budget, held)]
   })
+}
+
+/** Where pods will be when later batches come, nobody knows: the first batch that would get smaller speaks for the others. */
+async function smallerBatches(
+  { cluster }: Pick<Connections, 'cluster'>,
+  batches: readonly Batch[],
+  budgets: readonly BudgetRecord[],
+  signal: AbortSignal,
+): Promise<string[]> {
+  const first = batches.find((batch) => nodesToDrain([batch]).length > 1)
+  if (first === undefined || budgets.length === 0) return []
+  const pods = await podsOf({ cluster }, nodesToDrain([first]).slice(0, MOST_NODES), signal)
+  const { notes } = withoutSharedBudgets(first, pods, budgets)
+  return notes.length === 0
+    ? []
+    : [
+        `batches get smaller, and more, where nodes share a disruption budget; the first one so: ${notes.join('; ')}`,
+      ]
 }
 
 function nodesToDrain(batches: readonly Batch[]): string[] {

@@ -7,7 +7,7 @@ import { bounded, MOST_NAMES } from '../core/progress.js'
 import type { RolloutSpec } from '../core/spec.js'
 import type { World } from '../ports/connections.js'
 import { attempting } from './attempt.js'
-import { hopelessBudgets } from './budgets.js'
+import { budgetsInPlan } from './budgets.js'
 import {
   goingLast,
   judgedFacts,
@@ -36,6 +36,7 @@ export function readPlan(world: World) {
           : await rolloutFacts(world, connections, spec, facts, attempt.signal)
         const plan = planRollout(forBatches, START_POSITION)
         const operation = await connections.machines.clusterOperation(attempt.signal)
+        const budgets = await budgetsInPlan(connections, plan.batches, attempt.signal)
         const starts = plan.batches.flatMap((batch) => batch.nodes.filter((node) => node.how === 'start'))
         return {
           cluster: spec.target.cluster,
@@ -47,6 +48,7 @@ export function readPlan(world: World) {
           notes: bounded([
             ...(spec.rollout ? [] : [ONLY_STORED]),
             ...plan.notes,
+            ...budgets.notes,
             ...verdict.warnings,
             ...plan.waitsFor.map((why) => `waits for: ${why}`),
             ...facts.unclaimed.map(
@@ -54,7 +56,7 @@ export function readPlan(world: World) {
                 `machine ${machine.name} is stopped, has no Node and is in no pool: it is left alone`,
             ),
           ]),
-          warnings: bounded(await hopelessBudgets(connections, plan.batches, attempt.signal)),
+          warnings: bounded(budgets.warnings),
           refusals: bounded([
             ...(operation === null ? [] : [`the provider says: ${operation}`]),
             ...notThisCluster(spec.target, facts),

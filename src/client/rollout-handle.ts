@@ -88,10 +88,13 @@ export class RolloutHandle {
   }
 
   async #ofWorker<T>(call: () => Promise<T>): Promise<T> {
+    const beganAt = performance.now()
     try {
       return await this.#client.withDeadline(Date.now() + WORKER_MS, call)
     } catch (error) {
-      if (isDeadline(error) && (await this.#temporalAnswers())) {
+      // A server that gives up a moment before us says so with one code or another.
+      const ranOut = isDeadline(error) || performance.now() - beganAt > WORKER_MS * 0.9
+      if (ranOut && (await this.#temporalAnswers())) {
         const message = `no worker answers for the ${this.#asked.what}; start one with: noderoll worker`
         throw new NoderollError('noWorker', message, { cause: error })
       }

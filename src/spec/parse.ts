@@ -1,4 +1,5 @@
 import type { z } from 'zod'
+import { issueWords } from '../core/issue-words.js'
 import type { MachineType, PoolSpec, Problem, Selector } from '../core/model.js'
 import type { RolloutSpec, Target } from '../core/spec.js'
 import { drainProblems, toDrainPolicy } from './drain.js'
@@ -87,7 +88,7 @@ function problemsOf(error: z.ZodError): Problem[] {
         fix: 'remove it or correct its name',
       }))
     }
-    return [{ where, what: issue.message, fix: '' }]
+    return [{ where, what: issueWords(issue), fix: '' }]
   })
 }
 

@@ -1,4 +1,5 @@
 import type { z } from 'zod'
+import { issueWords } from '../core/issue-words.js'
 import type { Problem } from '../core/model.js'
 import type { EtcdAccess, KubernetesAccess, MachinesAccess, Target } from '../core/spec.js'
 import type { Cluster } from '../ports/cluster.js'
@@ -136,7 +137,7 @@ function checkProvider<T>(
   if (parsed.success) return []
   return parsed.error.issues.map((issue) => ({
     where: [where, ...issue.path].join('.'),
-    what: issue.message,
+    what: issueWords(issue),
     fix: 'correct it in the spec',
   }))
 }

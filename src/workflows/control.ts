@@ -168,6 +168,7 @@ export class Control {
     this.setStep(batchNodeName(job.node), job.node.pool, step)
     if (step === 'done') this.addDone(batchNodeName(job.node))
     if (step === 'done') this.leaveQuarantine(batchNodeName(job.node))
+    if (step === 'done' && job.node.how === 'roll') this.countOff(job.node.pool)
     this.show()
   }
 
@@ -236,7 +237,8 @@ export class Control {
       ]),
       waitsFor: this.waitsFor,
       startedAt: new Date(this.startedAtMs).toISOString(),
-      expectedEnd: expectedEnd(this.startedAtMs, Date.now(), this.doneCount, left),
+      // Nobody knows how long a pause lasts.
+      expectedEnd: this.paused ? null : expectedEnd(this.startedAtMs, Date.now(), this.doneCount, left),
       lastError: this.lastError,
     }
   }
@@ -267,6 +269,14 @@ export class Control {
     const { quarantined } = this.view
     if (quarantined === undefined) return
     this.view = { ...this.view, quarantined: quarantined.filter((one) => one.name !== name) }
+  }
+
+  /** One less is out of date, until the next look at the fleet counts again. */
+  private countOff(name: string): void {
+    const counts = this.view.counts.map((pool) =>
+      pool.pool === name ? { ...pool, outOfDate: Math.max(0, pool.outOfDate - 1) } : pool,
+    )
+    this.view = { ...this.view, counts }
   }
 
   private addDone(name: string): void {

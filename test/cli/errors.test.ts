@@ -106,7 +106,12 @@ batchTimeout: 1 fortnight
     ['a folder', ['start', '-f', '.'], 2, /\. cannot be read: it is a folder; correct the path/],
     ['a file that is no JSON', ['start', '-f', 'broken.json'], 2, /broken\.json is no JSON/],
     ['a file that is no YAML', ['start', '-f', 'broken.yaml'], 2, /broken\.yaml is no YAML or JSON/],
-    ['a spec that is empty', ['start', '-f', 'empty.yaml'], 2, /expected object/],
+    [
+      'a spec that is empty',
+      ['start', '-f', 'empty.yaml'],
+      2,
+      /the spec has 1 mistake, nothing was sent: spec: is null, not an object/,
+    ],
     [
       'an environment that is not there',
       ['progress', 'prod', '--env', 'nope'],

@@ -26,10 +26,17 @@ describe('disruption budgets in plan and batches', () => {
     const position = await bed.kube.audit.mark()
     await bed.startWorker()
 
-    const handle = await bed.start(bed.spec({ pools: { worker: { offering: 'large', maxUnavailable: 3 } } }))
+    const spec = bed.spec({ pools: { worker: { offering: 'large', maxUnavailable: 3 } } })
+
+    const handle = await bed.start(spec)
     const end = await bed.endOf(handle)
 
     expect(end).toMatchObject({ kind: 'completed', result: { done: { count: 5 }, state: 'Running' } })
+    expect((await handle.query<PlanReport>('plan')).notes).toEqual([
+      'batches get smaller, and more, where nodes share a disruption budget; the first one so: ' +
+        'w-2 comes after w-1: budget default/web allows 1 at a time, and they all have pods of it; ' +
+        'w-3 comes after w-1: budget default/web allows 1 at a time, and they all have pods of it',
+    ])
     const batches = await batchesOf(handle)
     expect(batches[0]).toMatchObject({
       nodes: ['w-1'],

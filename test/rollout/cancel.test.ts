@@ -258,7 +258,13 @@ describe('cancel, pause and resume', () => {
     await handle.signal(resumeSignal)
     const end = await bed.endOf(handle)
 
-    expect(paused).toMatchObject({ paused: true, done: { names: ['w-1'] } })
+    // Counted off at once, and no end is told that nobody knows.
+    expect(paused).toMatchObject({
+      paused: true,
+      done: { names: ['w-1'] },
+      pools: [{ pool: 'worker', machines: 2, outOfDate: 1 }],
+      expectedEnd: null,
+    })
     expect(holder).toContain('/cluster-rollout/prod/')
     expect(untouched).toEqual([])
     expect(actsInPause).toEqual(ALL_OF_W1)
