@@ -2,28 +2,21 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** The leader's log entries to one follower; heartbeats go another way. */
-const ENTRIES = '/raft/stream/msgapp/'
-
 interface Talk {
   readonly from: number
   readonly to: number
-  readonly entries: boolean
-  /** The answer of who was asked, as it comes. */
-  answer: IncomingMessage | null
   destroy(): void
 }
 
 /**
  * The network between the members of an etcd, whose peer URLs have names that only this knows: each member reaches the
- * others through an HTTP proxy of its own. It can cut one off from the others, and keep it from what they write.
+ * others through an HTTP proxy of its own. It can cut one off from the others.
  */
 export class PeerNetwork {
   readonly #ports = new Map<number, number>()
   readonly #proxies = new Map<number, Server>()
   readonly #talks = new Set<Talk>()
   readonly #cut = new Set<number>()
-  readonly #held = new Set<number>()
 
   /** The peer URL of a member that listens on this port of 127.0.0.1 (1 is the first), and what it is to be started with. */
   async join(number: number, port: number): Promise<{ url: string; env: Record<string, string> }> {
@@ -43,17 +36,8 @@ export class PeerNetwork {
     for (const talk of this.#talks) if (talk.from === number || talk.to === number) talk.destroy()
   }
 
-  /** It hears who leads, and gets no more entries. */
-  holdBack(number: number): void {
-    this.#held.add(number)
-    for (const talk of this.#talks) if (this.#isHeld(talk)) talk.answer?.pause()
-  }
-
   mend(): void {
     this.#cut.clear()
-    const held = [...this.#talks].filter((talk) => this.#isHeld(talk))
-    this.#held.clear()
-    for (const { answer } of held) answer?.resume()
   }
 
   close(): void {
@@ -62,10 +46,6 @@ export class PeerNetwork {
       server.close()
       server.closeAllConnections()
     }
-  }
-
-  #isHeld({ from, entries }: Talk): boolean {
-    return entries && this.#held.has(from)
   }
 
   #pass(from: number, asked: IncomingMessage, answer: ServerResponse): void {
@@ -87,25 +67,19 @@ export class PeerNetwork {
       passed.destroy()
       asked.socket.destroy()
     }
-    const talk: Talk = { from, to, entries: url.pathname.startsWith(ENTRIES), answer: null, destroy }
+    const talk: Talk = { from, to, destroy }
     this.#talks.add(talk)
     passed.on('response', (response) => {
-      talk.answer = response
       answer.writeHead(response.statusCode ?? 502, response.headers)
       answer.flushHeaders()
-      response.on('data', (chunk) => answer.write(chunk))
-      response.on('end', () => answer.end())
       response.on('error', destroy)
-      if (this.#isHeld(talk)) response.pause()
+      response.pipe(answer)
     })
     passed.on('error', () => asked.socket.destroy())
     passed.on('close', () => this.#talks.delete(talk))
     asked.on('error', () => undefined)
     answer.on('error', () => undefined)
-    answer.on('close', () => {
-      // The leader would send the entries another way if it saw that this one is gone: it keeps it until the next one.
-      if (!this.#isHeld(talk)) passed.destroy()
-    })
+    answer.on('close', () => passed.destroy())
     asked.pipe(passed)
   }
 }
