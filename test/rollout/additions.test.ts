@@ -76,7 +76,8 @@ describe('what noderoll adds to a node while it works on it', () => {
       labels: { [EXCLUDE]: null },
       annotations: { [DISRUPT]: 'false' },
     })
-    expect(later).toHaveLength(2)
+    // What somebody else changed in between was refused, and sent again.
+    expect(later.filter(({ code }) => code === 200)).toHaveLength(2)
     await expectAsFound(bed, before)
   })
 

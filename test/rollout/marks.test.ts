@@ -72,7 +72,8 @@ describe('the marks on a node', () => {
     const reads = await bed.kube.audit.since(position, { user: 'noderoll', verb: 'get', resource: 'nodes' })
     for (const name of ['w-1', 'w-2', 'w-3']) {
       const acting = writes.find(
-        (write) => write.name === name && annotationsIn(write)[MARK_KEYS.acting] !== undefined,
+        (write) =>
+          write.code === 200 && write.name === name && annotationsIn(write)[MARK_KEYS.acting] !== undefined,
       )
       const stop = bed.cluster.cloud.log
         .acts()
