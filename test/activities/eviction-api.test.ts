@@ -192,8 +192,13 @@ describe('a budget', () => {
       spec: { ...wanted, selector: { matchLabels: labels } },
     })
     await waitUntil(
-      async () => (await bed.parts.admin.ok('GET', `${BUDGETS}/guard`)).status?.currentHealthy === 7,
-      { for: 'the count of the budget' },
+      async () => {
+        const { status } = await bed.parts.admin.ok('GET', `${BUDGETS}/guard`)
+        if (status?.currentHealthy !== 7) throw new Error(JSON.stringify(status))
+        return true
+      },
+      // The controller looks up the workload, and pauses longer each time that it does not find it.
+      { for: 'the count of the budget', timeoutMs: 90_000 },
     )
 
     expect((await evict(running[0] ?? '')).status).toBe(429)
