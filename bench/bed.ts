@@ -14,11 +14,9 @@ import { embeddedControlPlane } from '../test/support/embedded-control-plane.js'
 import { makeBundle } from '../test/support/make-bundle.js'
 import { startTemporal, type TemporalServer } from '../test/support/temporal.js'
 import { waitUntil } from '../test/support/wait.js'
+import { AS_SERVERS_HAVE_IT, queueReads } from './server-defaults.js'
 
 const TASK_QUEUE = 'bench'
-
-/** How often Temporal reads the queue of a shard in a second, at most, unless its operator says otherwise. */
-const AS_SERVERS_HAVE_IT = 20
 
 type Started = readonly [kube: ControlPlaneClient, stop: () => Promise<void>]
 
@@ -51,11 +49,11 @@ export class BenchBed {
   /** The embedded one holds thousands of nodes without processes of its own. */
   static async open(
     controlPlane: 'real' | 'embedded' = 'real',
-    { queueReads = AS_SERVERS_HAVE_IT }: { queueReads?: number } = {},
+    readsASecond = AS_SERVERS_HAVE_IT,
   ): Promise<BenchBed> {
     const [[kube, stopKube], temporal] = await Promise.all([
       START[controlPlane](),
-      startTemporal({ dynamicConfig: { 'history.transferProcessorMaxPollRPS': queueReads } }),
+      startTemporal(queueReads(readsASecond)),
     ])
     const native = await NativeConnection.connect({ address: temporal.address })
     const worker = await createWorker({

@@ -39,7 +39,7 @@ await cluster.close()
 await bed.close()
 
 // What of that is waiting for a turn at Temporal.
-const quick = await BenchBed.open('real', { queueReads: 1_000 })
+const quick = await BenchBed.open('real', 1_000)
 const others = await quick.startCluster({ workers: WORKERS, delays: NO_DELAYS })
 const unthrottled = await quick.roll(
   await quick.spec(others, { pools: { worker: { offering: 'large' } } }),

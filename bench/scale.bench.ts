@@ -7,6 +7,7 @@ import { CountingRelay } from './counting-relay.js'
 import { figure } from './figure.js'
 import { LargeCluster } from './large-cluster.js'
 import { MeasuredWorker } from './measured-worker.js'
+import { AS_SERVERS_HAVE_IT, queueReads } from './server-defaults.js'
 
 const SIZES = (process.argv[2] ?? '100,1000,5000').split(',').map(Number)
 const PODS_PER_NODE = 10
@@ -25,7 +26,7 @@ const [kube, temporal] = await Promise.all([
     controllerManager: false,
     scheduler: false,
   }),
-  startTemporal(),
+  startTemporal(queueReads(AS_SERVERS_HAVE_IT)),
 ])
 const relay = await CountingRelay.start(kube.url)
 const kubeconfig = await kube.kubeconfigFile('noderoll', relay.url)

@@ -6,7 +6,6 @@ import {
   sayHopeless,
   withoutSharedBudgets,
 } from '../core/disruption-budgets.js'
-import type { BudgetRecord } from '../core/pods.js'
 import type { Connections } from '../ports/connections.js'
 
 const LISTS_AT_ONCE = 10
@@ -39,45 +38,28 @@ export async function budgetsInPlan(
 ): Promise<{ readonly warnings: readonly string[]; readonly notes: readonly string[] }> {
   const nodes = nodesToDrain(batches)
   const budgets = nodes.length === 0 ? [] : await cluster.budgets(null, signal)
-  const [warnings, notes] = await Promise.all([
-    hopelessBudgets({ cluster }, nodes, budgets, signal),
-    smallerBatches({ cluster }, batches, budgets, signal),
-  ])
-  return { warnings, notes }
-}
-
-async function hopelessBudgets(
-  { cluster }: Pick<Connections, 'cluster'>,
-  nodes: readonly string[],
-  budgets: readonly BudgetRecord[],
-  signal: AbortSignal,
-): Promise<string[]> {
   const hopeless = budgets.filter(isHopeless)
-  if (hopeless.length === 0) return []
-  if (nodes.length > MOST_NODES) return hopeless.map((budget) => sayHopeless(budget, []))
-  const pods = await podsOf({ cluster }, nodes, signal)
-  return hopeless.flatMap((budget) => {
-    const held = nodesUnder(budget, pods)
-    return held.length === 0 ? [] : [sayHopeless(budget, held)]
-  })
+  const first = batches.find((batch) => nodesToDrain([batch]).length > 1)
+  if (budgets.length === 0 || (hopeless.length === 0 && first === undefined))
+    return { warnings: [], notes: [] }
+  const isSmall = nodes.length <= MOST_NODES
+  const read = hopeless.length > 0 && isSmall ? nodes : first === undefined ? [] : nodesToDrain([first])
+  const pods = await podsOf({ cluster }, read.slice(0, MOST_NODES), signal)
+  return {
+    warnings: hopeless.flatMap((budget) => {
+      const held = isSmall ? nodesUnder(budget, pods) : []
+      return isSmall && held.length === 0 ? [] : [sayHopeless(budget, held)]
+    }),
+    notes: first === undefined ? [] : saySmaller(withoutSharedBudgets(first, pods, budgets).notes),
+  }
 }
 
 /** Where pods will be when later batches come, nobody knows: the first batch that would get smaller speaks for the others. */
-async function smallerBatches(
-  { cluster }: Pick<Connections, 'cluster'>,
-  batches: readonly Batch[],
-  budgets: readonly BudgetRecord[],
-  signal: AbortSignal,
-): Promise<string[]> {
-  const first = batches.find((batch) => nodesToDrain([batch]).length > 1)
-  if (first === undefined || budgets.length === 0) return []
-  const pods = await podsOf({ cluster }, nodesToDrain([first]).slice(0, MOST_NODES), signal)
-  const { notes } = withoutSharedBudgets(first, pods, budgets)
-  return notes.length === 0
-    ? []
-    : [
-        `batches get smaller, and more, where nodes share a disruption budget; the first one so: ${notes.join('; ')}`,
-      ]
+function saySmaller(notes: readonly string[]): string[] {
+  if (notes.length === 0) return []
+  return [
+    `batches get smaller, and more, where nodes share a disruption budget; the first one so: ${notes.join('; ')}`,
+  ]
 }
 
 function nodesToDrain(batches: readonly Batch[]): string[] {

@@ -14,6 +14,6 @@ export function issueWords(issue: { readonly message: string }): string {
   const [, expected = '', received = ''] = found
   const wanted = KINDS[expected] ?? expected
   return received === 'undefined'
-    ? `is missing; write ${wanted}`
+    ? `is missing, expected ${wanted}`
     : `is ${KINDS[received] ?? received}, not ${wanted}`
 }

@@ -3,8 +3,8 @@ import { z } from 'zod'
 import { issueWords } from '../../src/core/issue-words.js'
 
 it.each<[z.ZodType, unknown, string]>([
-  [z.object({}), undefined, 'is missing; write an object'],
-  [z.array(z.string()), undefined, 'is missing; write a list'],
+  [z.object({}), undefined, 'is missing, expected an object'],
+  [z.array(z.string()), undefined, 'is missing, expected a list'],
   [z.string(), 7, 'is a number, not text'],
   [z.number(), 'seven', 'is text, not a number'],
   [z.boolean(), null, 'is null, not true or false'],
