@@ -1,7 +1,11 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { gunzipSync } from 'node:zlib'
 
 /** @typedef {{ path: string, text: string }} ProjectFile path with slashes, from the root; binary files have no text */
+
+/** A payload in a recorded history: what is in it is written as base64. */
+const PAYLOAD = /"data":"([A-Za-z0-9+/]+=*)"/g
 
 /**
  * Every file of the project: what .gitignore names is left out.
@@ -19,13 +23,23 @@ export async function projectFiles(root) {
       const path = folder ? `${folder}/${entry.name}` : entry.name
       if (entry.isDirectory()) await walk(path)
       else if (entry.isFile()) {
-        const text = await readFile(join(root, path), 'utf8')
+        const bytes = await readFile(join(root, path))
+        const text = path.endsWith('.gz') ? history(gunzipSync(bytes).toString()) : bytes.toString()
         found.push({ path, text: text.includes('\0') ? '' : text })
       }
     }
   }
   await walk('')
   return found.sort((a, b) => (a.path < b.path ? -1 : 1))
+}
+
+/**
+ * With every payload on a line of its own below it: what is in there can be read by whoever has the file.
+ * @param {string} json
+ */
+function history(json) {
+  const payloads = [...json.matchAll(PAYLOAD)].map(([, data = '']) => Buffer.from(data, 'base64').toString())
+  return [json, ...payloads].join('\n')
 }
 
 /**
