@@ -1,5 +1,5 @@
 import { activityInfo, Context } from '@temporalio/activity'
-import { HEARTBEAT_SECONDS } from '../api/timing.js'
+import { HEARTBEAT_HELD_SECONDS, HEARTBEAT_SECONDS } from '../api/timing.js'
 
 /** A live attempt of an activity: its cancellation, its heartbeat, and whether it may still send anything. */
 export interface Attempt {
@@ -24,11 +24,17 @@ export interface Attempt {
 const QUIET_SECONDS = 5
 const TELL_AGAIN_SECONDS = 30
 
+/** Often, so that only a real stall makes a gap between two; what goes to Temporal is less (`HEARTBEAT_HELD_SECONDS`). */
+const BEAT_MS = 1_000
+
+/** A gap after which the server may have given the attempt up: its last word from us may be as old as one held back. */
+const LONGEST_GAP_MS = (HEARTBEAT_SECONDS - HEARTBEAT_HELD_SECONDS) * 1000
+
 /**
  * Runs a step with a heartbeat from a timer, so that a request that hangs never stops it.
  *
- * An attempt that was frozen (SIGSTOP, a stalled machine) for longer than its heartbeat timeout has been given up by the
- * server: another one may be at work. It must not finish its sentence when it wakes up, so the gap is measured at every
+ * An attempt that was frozen (SIGSTOP, a stalled machine) for so long that no heartbeat may have come in time has been given
+ * up by the server: another one may be at work. It must not finish its sentence when it wakes up, so the gap is measured at every
  * beat on the monotonic clock, and remembered.
  */
 export async function attempting<T>(subject: string, step: (attempt: Attempt) => Promise<T>): Promise<T> {
@@ -39,12 +45,12 @@ export async function attempting<T>(subject: string, step: (attempt: Attempt) =>
   let lastBeat = performance.now()
   const beat = () => {
     const now = performance.now()
-    if (now - lastBeat > HEARTBEAT_SECONDS * 1000)
+    if (now - lastBeat > LONGEST_GAP_MS)
       frozen.abort(new Error('this attempt was held up past its heartbeat timeout'))
     lastBeat = now
     context.heartbeat(details)
   }
-  const timer = setInterval(beat, (HEARTBEAT_SECONDS * 1000) / 4)
+  const timer = setInterval(beat, BEAT_MS)
   const signal = AbortSignal.any([context.cancellationSignal, frozen.signal])
   const startedAt = performance.now()
   let toldAt = Number.NEGATIVE_INFINITY

@@ -9,6 +9,7 @@ import { sayBatch } from '../core/progress.js'
 import { bootedSince } from '../core/recovery.js'
 import { isAnotherMachine } from '../core/verify.js'
 import type { Connections, World } from '../ports/connections.js'
+import { allEnded } from './all-ended.js'
 import { type Attempt, attempting } from './attempt.js'
 import { changeNode } from './change-node.js'
 import { tellNode } from './node-events.js'
@@ -35,7 +36,7 @@ export function cordonNodes(world: World) {
           Promise.all(input.batch.nodes.map((job) => look(connections, attempt, job))),
           mustHoldLease(world, connections, input, attempt),
         ])
-        return Promise.all(
+        return allEnded(
           looks.map((seen) =>
             cordonOne(connections, attempt, seen, ours, (found) =>
               tellNode(world, connections.cluster, input, found, {
@@ -68,12 +69,16 @@ async function cordonOne(
   connections: Connections,
   attempt: Attempt,
   { job, machine, node: seen }: Look,
-  ours: { rollout: string; token: string },
+  mark: { rollout: string; token: string },
   tell: (found: NodeRecord) => void,
 ): Promise<Cordoned> {
   if (machine === null)
     throw failure('NodeChanged', `machine ${job.machineName} is gone at the provider; ask again`)
   const stillToDo = machine.power !== 'running' || differences(machine, job.wants).length > 0
+  const ours = seen !== null && seen.marks.attempt?.token === mark.token
+  // Its pods have come, and neither they nor a quorum were waited for: it is not ours to stop.
+  if (job.how === 'start' && machine.power !== 'stopped' && stillToDo && !ours)
+    return { kind: 'startedMeanwhile', machineId: job.machineId }
   if (job.node === null) {
     return stillToDo
       ? { kind: 'cordoned', machineId: job.machineId, baseline: NO_NODE }
@@ -87,7 +92,7 @@ async function cordonOne(
         `node ${node.name} runs on ${node.providerId} now, not on ${job.providerId}; look at it, then ask again`,
       )
     }
-    if (node.marks.attempt?.token === ours.token && node.marks.attempt.run === attempt.runId) {
+    if (node.marks.attempt?.token === mark.token && node.marks.attempt.run === attempt.runId) {
       found ??= node
       return null
     }
@@ -99,7 +104,7 @@ async function cordonOne(
         `node ${node.name} has no boot id that could prove a restart; nothing was done to it`,
       )
     }
-    return markChange(node, job, { ...ours, run: attempt.runId })
+    return markChange(node, job, { ...mark, run: attempt.runId })
   }
   const marked = await changeNode(connections.cluster, attempt, job.node, decide, seen)
   if (marked === null || found === null)
@@ -107,7 +112,7 @@ async function cordonOne(
   if (!stillToDo && !isMarked((found as NodeRecord).marks))
     return { kind: 'upToDate', machineId: job.machineId }
   tell(found)
-  return { kind: 'cordoned', machineId: job.machineId, baseline: baselineOf(found, job, ours.token) }
+  return { kind: 'cordoned', machineId: job.machineId, baseline: baselineOf(found, job, mark.token) }
 }
 
 const NO_NODE: Baseline = {
@@ -143,6 +148,8 @@ function markChange(
     bootId: isMarked(node.marks) ? (earlier?.bootId ?? null) : node.bootId,
     uid: node.uid,
     added,
+    // An undo may come without our answer to tell it.
+    foundMarked: earlier?.token === ours.token ? (earlier.foundMarked ?? false) : isMarked(node.marks),
   }
   const weCordon = !node.unschedulable || node.marks.bootId !== null
   const annotations: Record<string, string | null> = {

@@ -38,6 +38,8 @@ export function failNode(world: World) {
     )
 }
 
+const NOTHING_ADDED = { labels: {}, annotations: {} }
+
 function sayMachine(machine: Machine | null): string {
   if (machine === null) return 'gone at the provider'
   const disk = machine.rootDiskGiB === null ? '' : `, root disk ${machine.rootDiskGiB} GiB`
@@ -75,7 +77,8 @@ function failureChange(
             at,
             bootId: input.baseline.bootId,
             uid: node.uid,
-            added: { labels: {}, annotations: {} },
+            // Taken for somebody else's, the label would keep the node out of its load balancers for ever.
+            added: (node.uid === input.baseline.uid && input.baseline.added) || NOTHING_ADDED,
           }),
           ...(input.baseline.cordonedByOthers ? {} : { [MARK_KEYS.bootId]: input.baseline.bootId ?? 'none' }),
         }

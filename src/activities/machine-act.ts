@@ -21,8 +21,8 @@ export interface MachineAct {
   readonly refusedAs: FailureType
   /** Called with the machine as it is first seen, before anything is decided on it. */
   found?(machine: Machine): Promise<void>
-  /** Called right before the call goes out; throws when it may not. */
-  before?(): Promise<void>
+  /** Called each time right before the call goes out: why not yet, empty when it may. Throws when it may not at all. */
+  before?(): Promise<readonly string[]>
   /** Seconds it may take, where that is less than what is left of the activity. */
   readonly withinSeconds?: number
 }
@@ -78,7 +78,8 @@ export async function ensureMachine(
         `${act.act} of ${name} was accepted ${sent} times, and ${sayState(name, machine)}${lastError}`,
       )
     }
-    await act.before?.()
+    const notYet = (await act.before?.()) ?? []
+    if (notYet.length > 0) return { why: notYet }
     attempt.mayStillAct()
     try {
       operation = await act.send(machines, attempt.signal)

@@ -2,7 +2,7 @@ import type { WithSpec } from '../api/activities.js'
 import { failure } from '../api/failures.js'
 import type { Position } from '../core/batch.js'
 import { nextBatch as decide, type NextBatch } from '../core/next-batch.js'
-import { bounded } from '../core/progress.js'
+import { bounded, sayReasons } from '../core/progress.js'
 import type { World } from '../ports/connections.js'
 import { attempting } from './attempt.js'
 import { withinSharedBudgets } from './budgets.js'
@@ -29,7 +29,7 @@ export function nextBatch(world: World) {
             fail: (why) =>
               failure(
                 'PreflightFailed',
-                `no batch can be planned, ${spec.limits.preflightSeconds} s long: ${why.join('; ')}`,
+                `no batch can be planned, ${spec.limits.preflightSeconds} s long: ${sayReasons(why)}`,
               ),
           },
           look: async () => {
@@ -45,7 +45,8 @@ export function nextBatch(world: World) {
             const asked = { ...(await rolloutFacts(world, connections, spec, facts, attempt.signal)), holder }
             const next = decide(asked, position)
             if (next.kind === 'wait') return { why: next.why }
-            const view = { ...next.view, skipped: bounded(next.view.skipped) }
+            const { skipped } = next.view
+            const view = { ...next.view, skipped: bounded(skipped), skippedCount: skipped.length }
             if (next.kind === 'done') return { done: { ...next, view } }
             const { batch, notes } = await withinSharedBudgets(connections, next.batch, attempt.signal)
             return { done: { ...next, batch, view: { ...view, notes: [...view.notes, ...notes] } } }

@@ -1,3 +1,4 @@
+import type { ApplicationFailure } from '@temporalio/common'
 import type { InCluster, RolloutId } from '../api/activities.js'
 import { failure } from '../api/failures.js'
 import { sayHolder } from '../core/holder.js'
@@ -21,10 +22,13 @@ export async function mustHoldLease(
 ): Promise<void> {
   const holder = holderOf(world, input.rollout)
   const lease = await connections.records.lease(attempt.signal)
-  if (lease.value.holder !== holder) {
-    throw failure(
-      'LeaseLost',
-      `cluster ${input.target.cluster} is held by ${lease.value.holder ?? 'nobody'}, no longer by this rollout; nothing more is written`,
-    )
-  }
+  if (lease.value.holder !== holder) throw leaseLost(input, lease.value.holder)
+}
+
+/** The failure of a rollout whose cluster is another's now. */
+export function leaseLost({ target }: InCluster, holder: string | null): ApplicationFailure {
+  return failure(
+    'LeaseLost',
+    `cluster ${target.cluster} is held by ${holder ?? 'nobody'}, no longer by this rollout; it takes nothing from a node any more`,
+  )
 }

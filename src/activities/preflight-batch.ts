@@ -4,7 +4,7 @@ import { type Batch, batchNodeName, type Position } from '../core/batch.js'
 import type { Health } from '../core/model.js'
 import { nameOf } from '../core/model.js'
 import { holdups, type PreflightFacts } from '../core/preflight.js'
-import { sayBatch } from '../core/progress.js'
+import { sayBatch, sayReasons } from '../core/progress.js'
 import type { RolloutSpec } from '../core/spec.js'
 import type { Connections, World } from '../ports/connections.js'
 import { attempting } from './attempt.js'
@@ -38,8 +38,7 @@ export function preflightBatch(world: World) {
             fail: (why) =>
               failure(
                 'PreflightFailed',
-                `batch ${sayBatch(batch)} did not get through preflight in ${spec.limits.preflightSeconds} s: ${why.join('; ')}. ` +
-                  'Its nodes were not touched; mend this and ask again',
+                `batch ${sayBatch(batch)} did not get through preflight in ${spec.limits.preflightSeconds} s: ${sayReasons(why)}`,
               ),
           },
           look: async () => {

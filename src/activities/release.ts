@@ -5,10 +5,11 @@ import { backToQuarantineChange, clearMarksChange } from '../core/marks.js'
 import type { NodeRecord } from '../core/model.js'
 import { countPools } from '../core/next-batch.js'
 import { bounded } from '../core/progress.js'
-import type { ClusterRecord } from '../core/record.js'
+import { type ClusterRecord, isAnothers } from '../core/record.js'
 import { releaseDecision } from '../core/recovery.js'
 import { endRecord, leftCordoned, releaseDecisions } from '../core/release.js'
 import type { Connections, World } from '../ports/connections.js'
+import { allEnded } from './all-ended.js'
 import { type Attempt, attempting } from './attempt.js'
 import { changeNode } from './change-node.js'
 import { anotherCluster, type ClusterFacts, readFacts, whyNotHealthy } from './facts.js'
@@ -32,14 +33,18 @@ export function release(world: World) {
         const lease = await connections.records.lease(attempt.signal)
         if (lease.value.holder !== holder) {
           const { facts, unhealthy } = await look(connections, input, attempt)
-          return report(facts, facts.record.value, unhealthy, [])
+          // What the record says of an error is the new holder's.
+          const lastError = input.outcome === null ? facts.record.value.lastError : input.outcome.lastError
+          return report(facts, { ...facts.record.value, lastError }, unhealthy, [])
         }
         const found = await readFacts(connections, [], 'now', attempt.signal)
         const givenBack = await giveBack(world, connections, found, input, attempt)
         await tidyQuarantine(connections, found, attempt)
         const { facts, unhealthy } = await look(connections, input, attempt)
+        const capacity = capacityOf(facts.members.map((member) => member.machine))
+        // An attempt of a terminated rollout may be so late that another one has begun: the record is theirs then.
         const record = await updateRecord(connections.records, attempt, (now) =>
-          endRecord(now, unhealthy, capacityOf(facts.members.map((member) => member.machine)), input.outcome),
+          isAnothers(now, holder) ? now : endRecord(now, unhealthy, capacity, input.outcome),
         )
         await freeLease(connections.records, holder, attempt)
         return report(facts, record, unhealthy, givenBack)
@@ -79,7 +84,7 @@ async function giveBack(
   attempt: Attempt,
 ): Promise<string[]> {
   const decided = releaseDecisions(facts.nodes, facts.machines)
-  const given = await Promise.all(
+  const given = await allEnded(
     decided
       .filter(({ decision }) => decision.kind === 'giveBack')
       .map(async ({ node, decision }) => {
@@ -105,7 +110,7 @@ async function tidyQuarantine(
   const untidy = facts.nodes.filter(
     (node) => node.marks.acting === null && backToQuarantineChange(node) !== null,
   )
-  await Promise.all(
+  await allEnded(
     untidy.map(({ name }) => changeNode(connections.cluster, attempt, name, backToQuarantineChange)),
   )
 }

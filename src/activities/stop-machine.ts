@@ -6,10 +6,11 @@ import { actingAnnotation, attemptAnnotation, MARK_KEYS } from '../core/marks.js
 import type { NodeRecord } from '../core/model.js'
 import { differences } from '../core/out-of-date.js'
 import { podName } from '../core/pods.js'
-import { quorumHoldups } from '../core/preflight.js'
+import { isUnsure, quorumHoldups } from '../core/preflight.js'
 import type { RolloutSpec } from '../core/spec.js'
 import type { Connections, World } from '../ports/connections.js'
-import { portErrorKind } from '../ports/errors.js'
+import { type PortErrorKind, portErrorKind } from '../ports/errors.js'
+import type { Machines, Operation } from '../ports/machines.js'
 import { type Attempt, attempting } from './attempt.js'
 import { changeNode } from './change-node.js'
 import { toBeGone } from './drain/pods-left.js'
@@ -24,7 +25,8 @@ type StopInput = NodeJob & { spec: RolloutSpec; notAfterSeconds: number }
 
 /**
  * The first act (CKS-15, CKS-17): looks again at everything that makes the stop safe, writes the acting mark, reads it
- * back, and only then stops the machine and waits until it is off.
+ * back, and only then stops the machine and waits until it is off. A call that the provider was too busy for is sent
+ * later, and everything is looked at again before it: ten minutes on, another member may be down.
  *
  * Once the machine is on its way down no step of this node waits for Kubernetes: the API server that could answer may
  * have been on that machine.
@@ -36,47 +38,65 @@ export function stopMachine(world: World) {
         const connections = await world.connect(input.target)
         if (input.node.node === null && (await upToDate(connections, input, attempt)))
           return { kind: 'alreadyDone' }
-        let marked = false
-        let accepted = false
-        const before = async () => {
-          if (marked) return
-          const node = await lookAgain(world, connections, input, attempt)
-          mustHaveTime(input, attempt)
-          await markActing(world, connections, input, attempt, {
-            found: node,
-            drained: input.node.how === 'roll',
-          })
-          marked = true
-        }
+        const sending: Sending = { marked: false, untouched: attempt.attempt === 1 }
+        const looking = lookingAgain(world, connections, input, attempt)
         try {
           await ensureMachine(connections.machines, input, attempt, {
             act: 'stop',
             refusedAs: 'MachineFailed',
             done: (now) => now.power === 'stopped' && now.operation === null,
             ready: (now) => now.power === 'running' && now.operation === null,
-            send: async (machines, signal) => {
-              const operation = await machines.stop(input.node.machineId, signal)
-              accepted = true
-              return operation
-            },
+            send: (machines, signal) => sendStop(machines, input.node.machineId, signal, sending),
             // Nothing to stop (a recovery, or an earlier attempt's stop is on its way): the mark still comes first.
-            found: async (machine) => {
-              if (machine.power !== 'running') await markOffMachine(world, connections, input, attempt)
+            found: async ({ power }) => {
+              if (power === 'stopped' || power === 'stopping')
+                await markOffMachine(world, connections, input, attempt)
             },
-            before,
+            before: async () => {
+              const seen = await looking()
+              if ('why' in seen) return seen.why
+              mustHaveTime(input, attempt)
+              if (sending.marked) return []
+              await markActing(world, connections, input, attempt, { found: seen.node, drained: true })
+              sending.marked = true
+              return []
+            },
             withinSeconds: input.spec.limits.machineSeconds,
           })
         } catch (error) {
           if (error instanceof AlreadyDone) return { kind: 'alreadyDone' }
+          if (sending.marked && sending.untouched) await takeBackActing(connections, input, attempt)
           if (error instanceof NotDrained) return { kind: 'notDrained', why: error.message }
-          // A refused call was no act (K1). Only the first attempt knows that no other call is under way.
-          const refused = portErrorKind(error) === 'refused' && marked && !accepted
-          if (refused && attempt.attempt === 1) await takeBackActing(connections, input, attempt)
           throw error
         }
         return { kind: 'stopped' }
       }),
     )
+}
+
+interface Sending {
+  marked: boolean
+  /** No call of this step can have been accepted. Only the first attempt knows that no other one is under way. */
+  untouched: boolean
+}
+
+/** What says that the provider did not take the call; after any other error it may have. */
+const NOT_ACCEPTED: readonly unknown[] = ['refused', 'conflict', 'throttled'] satisfies PortErrorKind[]
+
+async function sendStop(
+  machines: Machines,
+  id: string,
+  signal: AbortSignal,
+  sending: Sending,
+): Promise<Operation> {
+  try {
+    const operation = await machines.stop(id, signal)
+    sending.untouched = false
+    return operation
+  } catch (error) {
+    if (!NOT_ACCEPTED.includes(portErrorKind(error))) sending.untouched = false
+    throw error
+  }
 }
 
 /** A machine without a Node carries no marks: that nothing differs is how a repeated run knows it was here before. */
@@ -104,39 +124,74 @@ async function markOffMachine(
     const node = await myNode(world, connections, input, attempt)
     await markActing(world, connections, input, attempt, { found: node, drained: false })
   } catch (error) {
-    const mayGoOn = portErrorKind(error) === 'unreachable' || (input.node.how === 'roll' && isDecision(error))
+    const kind = portErrorKind(error)
+    const mayGoOn =
+      kind === 'unreachable' || (input.node.how === 'roll' && (kind !== null || isDecision(error)))
     if (!mayGoOn) throw error
     log.warn('Going on without the acting mark', { node: batchNodeName(input.node), reason: String(error) })
   }
 }
 
-/** The node as it was before its pods were counted. Throws `NotDrained`, or another when the stop would not be safe. */
-async function lookAgain(
+/**
+ * Seconds that what nobody could tell right before the stop is asked for again: the leadership has just moved, and one
+ * slow answer would end the rollout. What is known to be wrong ends it at once.
+ */
+const UNSURE_SECONDS = 15
+
+type SeenAgain = { readonly node: NodeRecord | null } | { readonly why: readonly string[] }
+
+/**
+ * Looks at everything that makes the stop safe, afresh each time it is called. Gives the node as it was before its pods
+ * were counted. Throws `NotDrained`, `AlreadyDone`, or another when the stop would not be safe.
+ */
+function lookingAgain(
   world: World,
   connections: Connections,
   input: StopInput,
   attempt: Attempt,
-): Promise<NodeRecord | null> {
-  const node = await myNode(world, connections, input, attempt)
-  if (input.node.how !== 'roll') return node
-  if (node !== null) {
-    mustBeCordoned(node)
-    const left = await toBeGone(connections.cluster, node, input.spec.drain, attempt)
-    const pods = [...left.evict, ...left.wait].map(({ pod }) => podName(pod))
-    if (left.refused.length > 0)
-      throw failure('DrainRefused', `stop of ${node.name}: ${left.refused.join('; ')}`)
-    if (pods.length > 0) throw new NotDrained(`pods came to ${node.name} after its drain: ${pods.join(', ')}`)
-  }
-  if (input.node.type !== 'worker') {
+): () => Promise<SeenAgain> {
+  let unsureSince: number | null = null
+  return async () => {
+    const node = await myNode(world, connections, input, attempt)
+    if (input.node.how !== 'roll') await startedMeanwhile(connections, input, attempt)
+    if (node !== null) await mustBeEmpty(connections, input, attempt, node)
+    if (input.node.type === 'worker') return { node }
     await handOverLeadership(connections, input, attempt)
     const batch = { pool: input.node.pool, type: input.node.type, recovery: false, nodes: [input.node] }
     const facts = await preflightFacts(connections, input.spec, batch, attempt.signal)
     const why = quorumHoldups(batch.nodes, facts)
-    if (why.length > 0) {
-      throw failure('PreflightFailed', `${batchNodeName(input.node)} was not stopped: ${why.join('; ')}`)
-    }
+    if (why.length === 0) return { node }
+    unsureSince ??= performance.now()
+    if (isUnsure(facts) && performance.now() - unsureSince < UNSURE_SECONDS * 1000) return { why }
+    throw failure('PreflightFailed', `${batchNodeName(input.node)} was not stopped: ${why.join('; ')}`)
   }
-  return node
+}
+
+/** It was off when the batch was chosen: its pods were not drained, nor was anything waited for that a stop would need. */
+async function startedMeanwhile(
+  connections: Connections,
+  input: StopInput,
+  attempt: Attempt,
+): Promise<never> {
+  if (await upToDate(connections, input, attempt)) throw new AlreadyDone()
+  throw failure(
+    'NodeChanged',
+    `the machine of ${batchNodeName(input.node)} was off and somebody has started it meanwhile; it was not stopped, ask again`,
+  )
+}
+
+async function mustBeEmpty(
+  connections: Connections,
+  input: StopInput,
+  attempt: Attempt,
+  node: NodeRecord,
+): Promise<void> {
+  mustBeCordoned(node)
+  const left = await toBeGone(connections.cluster, node, input.spec.drain, attempt)
+  const pods = [...left.evict, ...left.wait].map(({ pod }) => podName(pod))
+  if (left.refused.length > 0)
+    throw failure('DrainRefused', `stop of ${node.name}: ${left.refused.join('; ')}`)
+  if (pods.length > 0) throw new NotDrained(`pods came to ${node.name} after its drain: ${pods.join(', ')}`)
 }
 
 function mustBeCordoned(node: NodeRecord): void {
@@ -185,11 +240,16 @@ async function markActing(
   await changeNode(connections.cluster, attempt, name, decide, found)
 }
 
+/** K1: a call that was not taken was no act. Where it cannot be taken back, the mark says more than was done. */
 async function takeBackActing(connections: Connections, input: StopInput, attempt: Attempt): Promise<void> {
-  if (input.node.node === null) return
-  await changeNode(connections.cluster, attempt, input.node.node, (node) =>
-    node.marks.acting?.token === input.token ? { annotations: { [MARK_KEYS.acting]: null } } : null,
-  )
+  if (input.node.node === null || attempt.signal.aborted) return
+  try {
+    await changeNode(connections.cluster, attempt, input.node.node, (node) =>
+      node.marks.acting?.token === input.token ? { annotations: { [MARK_KEYS.acting]: null } } : null,
+    )
+  } catch (error) {
+    log.warn('Could not take the acting mark back', { node: input.node.node, reason: String(error) })
+  }
 }
 
 function actingAnnotations(

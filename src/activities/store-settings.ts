@@ -1,9 +1,10 @@
 import type { WithSpec } from '../api/activities.js'
+import { isAnothers } from '../core/record.js'
 import { poolsToStore } from '../core/settings.js'
 import type { World } from '../ports/connections.js'
 import { attempting } from './attempt.js'
 import { mustBeThisCluster, readFacts } from './facts.js'
-import { mustHoldLease } from './ours.js'
+import { holderOf, leaseLost, mustHoldLease } from './ours.js'
 import { orFailure } from './port-failure.js'
 import { updateRecord } from './update-record.js'
 
@@ -16,12 +17,17 @@ export function storeSettings(world: World) {
         await mustHoldLease(world, connections, { target: spec.target, rollout }, attempt)
         const facts = await readFacts(connections, spec.pools, 'now', attempt.signal)
         mustBeThisCluster(spec.target, facts)
-        await updateRecord(connections.records, attempt, (record) => ({
-          ...record,
-          cluster: spec.target.cluster,
-          identity: facts.identity,
-          ...poolsToStore(facts.pools),
-        }))
+        const holder = holderOf(world, rollout)
+        await updateRecord(connections.records, attempt, (record) => {
+          // The Lease was read a moment ago: whoever has taken it since has begun, and the record is theirs.
+          if (isAnothers(record, holder)) throw leaseLost({ target: spec.target, rollout }, record.rollout)
+          return {
+            ...record,
+            cluster: spec.target.cluster,
+            identity: facts.identity,
+            ...poolsToStore(facts.pools),
+          }
+        })
       }),
     )
 }

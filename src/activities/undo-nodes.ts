@@ -5,6 +5,7 @@ import { isMarked, type Marks, type NodeChange, type NodeRecord } from '../core/
 import { differences } from '../core/out-of-date.js'
 import { sayNames } from '../core/progress.js'
 import type { Connections, World } from '../ports/connections.js'
+import { allEnded } from './all-ended.js'
 import { type Attempt, attempting } from './attempt.js'
 import { changeNode } from './change-node.js'
 import { tellNode } from './node-events.js'
@@ -24,7 +25,7 @@ export function undoNodes(world: World) {
         'ReleaseIncomplete',
         async () => {
           const connections = await world.connect(input.target)
-          return Promise.all(
+          return allEnded(
             input.jobs.map(async (job) => {
               const undone = await undoOne(connections, attempt, job)
               tellUndone(world, connections, job, undone)
@@ -86,7 +87,8 @@ function undoVerdict(node: NodeRecord, job: NodeJob): Verdict {
     const change = backToQuarantineChange(node)
     return { kind: 'quarantined', why: 'stays in quarantine', ...(change === null ? {} : { change }) }
   }
-  if (marks.acting !== null || marks.failure !== null || job.baseline.foundMarked) {
+  const foundMarked = job.baseline.foundMarked || marks.attempt.foundMarked === true
+  if (marks.acting !== null || marks.failure !== null || foundMarked) {
     return { kind: 'left', why: 'was marked before this rollout and stays so' }
   }
   return { kind: 'restored', why: 'put back as found', change: clearMarksChange(node, { uncordon: true }) }

@@ -81,13 +81,15 @@ class Verifying {
   async look(): Promise<Seen<NodeRecord | 'noNode'>> {
     const { input, connections, attempt } = this
     const holdsMember = input.node.etcdMember && connections.controlPlane !== null
-    const name = batchNodeName(input.node)
+    const finding = this.findNode()
+    // A member and an API server go by the name of the Node, also of one that had none before and has joined.
+    const name = input.node.node ?? (await finding)?.name ?? input.node.machineName
     const [machine, node, etcd, apiServer] = await Promise.all([
       connections.machines.get(input.node.machineId, attempt.signal),
-      this.findNode(),
+      finding,
       holdsMember ? etcdView(connections, attempt.signal) : null,
       input.node.type === 'control' && connections.controlPlane !== null
-        ? connections.controlPlane.apiServer(input.node.machineName, attempt.signal)
+        ? connections.controlPlane.apiServer(name, attempt.signal)
         : null,
     ])
     const kept = node === null ? null : await this.keepCordoned(node)

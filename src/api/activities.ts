@@ -46,6 +46,8 @@ export type Cordoned =
   | { readonly kind: 'cordoned'; readonly machineId: string; readonly baseline: Baseline }
   /** Nothing is left to do: a reset or another rollout came round again (CKS-24). */
   | { readonly kind: 'upToDate'; readonly machineId: string }
+  /** Somebody has started a machine that was off: not touched, the next look at the fleet decides again. Not from a worker of before. */
+  | { readonly kind: 'startedMeanwhile'; readonly machineId: string }
 
 export interface Drained {
   readonly evicted: number

@@ -31,11 +31,21 @@ export function failure(type: FailureType, message: string, ...details: unknown[
 
 /**
  * A failure of this attempt only; the next one comes after `seconds`, or as the retry policy says (null). Shown as the
- * pending activity's last failure.
+ * pending activity's last failure. Says when it was, for `saidAt`.
  */
 export function notYet(type: FailureType, message: string, seconds: number | null): ApplicationFailure {
   const nextRetryDelay = seconds === null ? {} : ({ nextRetryDelay: `${seconds} seconds` } as const)
-  return ApplicationFailure.create({ type, message, nonRetryable: false, ...nextRetryDelay })
+  const details = [{ saidAt: new Date().toISOString() }]
+  return ApplicationFailure.create({ type, message, nonRetryable: false, details, ...nextRetryDelay })
+}
+
+/** When the attempt that failed so had its say, in milliseconds since 1970; null where it did not tell. */
+export function saidAt(failed: ApplicationFailure): number | null {
+  const [first] = failed.details ?? []
+  if (typeof first !== 'object' || first === null) return null
+  const { saidAt: at } = first as { readonly saidAt?: unknown }
+  const ms = typeof at === 'string' ? Date.parse(at) : Number.NaN
+  return Number.isNaN(ms) ? null : ms
 }
 
 /** A failure in the words of the result. */

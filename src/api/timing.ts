@@ -1,6 +1,9 @@
 /** Longest time a live attempt goes without a heartbeat, in seconds. After it, the attempt sends nothing more. */
 export const HEARTBEAT_SECONDS = 10
 
+/** Longest time a heartbeat is held back by the SDK, in seconds: what Temporal has heard last may be so old. */
+export const HEARTBEAT_HELD_SECONDS = 5
+
 /** Deadline of one request to a cluster or a cloud, in seconds. */
 const REQUEST_SECONDS = 10
 

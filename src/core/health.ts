@@ -33,13 +33,12 @@ function whyNoQuorum(
   etcd: EtcdView,
 ): string | null {
   if (etcd.kind === 'unknown') return `etcd quorum is unknown: ${etcd.why}`
-  const expected = allVoters(expectedVoters(members, outsiders), etcd)
-  const seen = new Map(etcd.members.map((member) => [member.name, member]))
-  const up = expected.filter((name) => whyDown(seen.get(name)) === null)
-  const needed = quorumOf(expected.length)
+  const voters = allVoters(expectedVoters(members, outsiders), etcd)
+  const up = voters.filter(({ member }) => whyDown(member) === null)
+  const needed = quorumOf(voters.length)
   return up.length >= needed
     ? null
-    : `etcd has ${up.length} healthy voters of ${expected.length}, needs ${needed}`
+    : `etcd has ${up.length} healthy voters of ${voters.length}, needs ${needed}`
 }
 
 /** CKS-21: the cluster's CPU and memory from its machines' real offerings. */

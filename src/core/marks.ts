@@ -42,9 +42,9 @@ export function parseMarks(annotations: Readonly<Record<string, string>>): Marks
 
 /** The annotation's text: the same mark always gives the same text, so that a repeated write changes nothing. */
 export function attemptAnnotation(attempt: AttemptMark): string {
-  const { rollout, run, token, at, bootId, uid, added } = attempt
+  const { rollout, run, token, at, bootId, uid, added, foundMarked } = attempt
   const sortedAdded = { labels: sorted(added.labels), annotations: sorted(added.annotations) }
-  return JSON.stringify({ rollout, run, token, at, bootId, uid, added: sortedAdded })
+  return JSON.stringify({ rollout, run, token, at, bootId, uid, added: sortedAdded, foundMarked })
 }
 
 /** As `attemptAnnotation`, for the mark before the first act. */
@@ -125,7 +125,10 @@ function parseAttempt(text: string): AttemptMark | null {
   const { rollout, run, token, at, uid, bootId } = fields
   if (bootId !== null && typeof bootId !== 'string') return null
   const added = parseAdded(fields.added)
-  return added === null ? null : { rollout, run, token, at, bootId, uid, added }
+  if (added === null) return null
+  const { foundMarked } = fields
+  const mark = { rollout, run, token, at, bootId, uid, added }
+  return typeof foundMarked === 'boolean' ? { ...mark, foundMarked } : mark
 }
 
 function parseActing(text: string): ActingMark | null {

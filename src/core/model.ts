@@ -79,6 +79,8 @@ export interface AttemptMark {
   readonly uid: string
   /** Everything noderoll added, with the value there before (null: there was none). */
   readonly added: Added
+  /** The node carried marks before: an undo leaves it cordoned. Absent from a worker of before. */
+  readonly foundMarked?: boolean
 }
 
 export interface Added {

@@ -40,6 +40,8 @@ export type NextBatch =
 export interface FleetView {
   readonly counts: readonly PoolCounts[]
   readonly skipped: readonly Skip[]
+  /** How many there are, where the list holds only the first of them. */
+  readonly skippedCount?: number
   readonly notes: readonly string[]
   /** Nodes in quarantine at the moment. Histories of before have none. */
   readonly quarantined?: readonly Skip[]

@@ -79,6 +79,17 @@ export function quorumHoldups(nodes: readonly BatchNode[], facts: PreflightFacts
   return why
 }
 
+/** Is any part of these facts one that could not be seen? Asked again in a moment, the answer may be another. */
+export function isUnsure({ etcd, etcdReady, apiServers }: PreflightFacts): boolean {
+  const members = etcd?.kind === 'members' ? etcd.members : []
+  return (
+    etcd?.kind === 'unknown' ||
+    members.some(({ health, behind }) => health === 'unknown' || behind === null) ||
+    etcdReady?.kind === 'unknown' ||
+    Object.values(apiServers).some(({ kind }) => kind === 'unknown')
+  )
+}
+
 /**
  * Another control node that somebody has cordoned, or that another tool is about to take down, may be gone in a minute:
  * two of three would be. One with marks of ours is recovery's.

@@ -1,5 +1,6 @@
 import type { Batch, PoolCounts, Skip } from './batch.js'
 import { batchNodeName } from './batch.js'
+import type { FleetView } from './next-batch.js'
 
 /** Words for what a node is in the middle of. Operators read them. */
 export type Step =
@@ -14,6 +15,7 @@ export type Step =
   | 'verify'
   | 'done'
   | 'putBack'
+  | 'left'
   | 'quarantined'
   | 'failed'
 
@@ -58,8 +60,13 @@ export function bounded<T>(list: readonly T[]): readonly T[] {
   return list.length <= MOST_NAMES ? list : list.slice(0, MOST_NAMES)
 }
 
+/** How many nodes are skipped, also where not all of them are named. */
+export function skippedIn({ skipped, skippedCount }: FleetView): number {
+  return skippedCount ?? skipped.length
+}
+
 /** Words for steps whose name in data is not one. */
-const STEP_WORDS: Partial<Record<Step, string>> = { putBack: 'put back' }
+const STEP_WORDS: Partial<Record<Step, string>> = { putBack: 'put back', left: 'left as it is' }
 
 /**
  * The batch at work as Markdown for Temporal's Web UI: one line, a table of the nodes, those that wait for something first,
@@ -74,7 +81,7 @@ export function progressMarkdown(progress: Progress): string {
   if (nodes.length > 0) {
     lines.push('', row(['node', 'step', 'since (UTC)', 'waits for']), '| --- | --- | --- | --- |')
     for (const { node, step, since, waitsFor } of bounded(nodes)) {
-      lines.push(row([node, STEP_WORDS[step] ?? step, shortUtc(since), sayReasons(waitsFor)]))
+      lines.push(row([node, STEP_WORDS[step] ?? step, shortUtc(since), sayReasons(waitsFor, FEW_REASONS)]))
     }
   }
   lines.push('')
@@ -101,12 +108,16 @@ function shortUtc(iso: string): string {
 }
 
 /** The Web UI sends the details in a URL, so they stay short; the query `progress` has all reasons. */
-const MOST_REASONS = 3
+const FEW_REASONS = 3
 
-function sayReasons(why: readonly string[]): string {
-  const left = why.length - MOST_REASONS
-  const shown = why.slice(0, MOST_REASONS).join('; ')
-  return left > 0 ? `${shown}; ${left} more` : shown
+/** Reasons of a failure: thousands of nodes may have one each, and a failure is stored several times. */
+const MOST_REASONS = 10
+
+/** `w-1 is not ready; w-2 is not ready; 4,898 more` */
+export function sayReasons(why: readonly string[], most = MOST_REASONS): string {
+  const left = why.length - most
+  const shown = why.slice(0, most).join('; ')
+  return left > 0 ? `${shown}; ${left.toLocaleString('en-US')} more` : shown
 }
 
 function sayPhase(progress: Progress): string {
@@ -153,10 +164,10 @@ export function expectedEnd(
   return new Date(nowMs + perNode * leftNodes).toISOString()
 }
 
-/** `w-1, w-2 and 3 more` */
-export function sayNames(names: readonly string[], most = 5): string {
+/** `w-1, w-2 and 3 more`; `of` where the list itself holds only the first of so many. */
+export function sayNames(names: readonly string[], most = 5, of = names.length): string {
   const shown = names.slice(0, most).join(', ')
-  return names.length > most ? `${shown} and ${names.length - most} more` : shown
+  return of > most ? `${shown} and ${of - Math.min(most, names.length)} more` : shown
 }
 
 export function sayBatch(batch: Batch): string {

@@ -17,32 +17,50 @@ export function mayLeave(
   leaving: readonly string[],
 ): { readonly ok: true } | { readonly ok: false; readonly why: string } {
   if (view.kind === 'unknown') return { ok: false, why: `etcd membership is unknown: ${view.why}` }
-  const seen = new Map(view.members.map((member) => [member.name, member]))
-  const names = allVoters(expected, view)
-  const needed = quorumOf(names.length)
+  const voters = allVoters(expected, view)
+  const needed = quorumOf(voters.length)
   const down: string[] = []
   let staying = 0
-  for (const name of names) {
+  for (const { name, member } of voters) {
     if (leaving.includes(name)) continue
-    const why = whyDown(seen.get(name))
+    const why = whyDown(member)
     if (why === null) staying++
     else down.push(`${name} ${why}`)
   }
   if (staying >= needed) return { ok: true }
-  const rest = down.length === 0 ? '' : ` (${down.join(', ')})`
+  const reasons = [...down, ...namedTwice(voters)]
+  const rest = reasons.length === 0 ? '' : ` (${reasons.join(', ')})`
   return {
     ok: false,
-    why: `etcd would keep ${staying} healthy voters of ${names.length}, needs ${needed}${rest}`,
+    why: `etcd would keep ${staying} healthy voters of ${voters.length}, needs ${needed}${rest}`,
   }
 }
 
-/** Those expected, by the cluster or by whoever was asked, and those that only etcd knows: every voter counts (CKS-00). */
+/** A voter by the name of its machine, and what etcd lists of it: undefined where it lists none. */
+export interface Voter {
+  readonly name: string
+  readonly member: EtcdMember | undefined
+}
+
+/**
+ * Those expected, by the cluster or by whoever was asked, and those that only etcd knows: every voter counts (CKS-00). A
+ * member that was not removed when its machine was made anew has the name of the new one, and is one more voter.
+ */
 export function allVoters(
   expected: readonly string[],
   { members, expected: named = [] }: Extract<EtcdView, { kind: 'members' }>,
-): string[] {
-  const voters = members.filter((member) => !member.learner).map(({ name }) => name)
-  return [...new Set([...expected, ...named, ...voters])].sort()
+): Voter[] {
+  const listed = members.filter((member) => !member.learner).map((member) => ({ name: member.name, member }))
+  const others = new Set([...expected, ...named])
+  for (const { name } of listed) others.delete(name)
+  const missing = [...others].map((name) => ({ name, member: members.find((one) => one.name === name) }))
+  return [...listed, ...missing].sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0))
+}
+
+function namedTwice(voters: readonly Voter[]): string[] {
+  const names = voters.map(({ name }) => name)
+  const twice = new Set(names.filter((name, at) => names.indexOf(name) !== at))
+  return [...twice].map((name) => `etcd lists ${name} more than once: remove the member that is gone`)
 }
 
 /** Why this voter counts as down, or null when it is started, healthy and caught up. */

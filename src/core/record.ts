@@ -61,6 +61,11 @@ export function isLeftBehind(record: ClusterRecord, holder: string | null): bool
   return record.state === 'Updating' && record.rollout !== holder
 }
 
+/** Has another rollout begun on this record? Then whoever wrote it before has nothing to write to it any more. */
+export function isAnothers(record: ClusterRecord, holder: string): boolean {
+  return record.rollout !== null && record.rollout !== holder
+}
+
 /** CKS-07: `Updating` left behind means `Alert`, capacity recounted. */
 export function withoutHolder(record: ClusterRecord, capacity: Capacity): ClusterRecord {
   return { ...record, state: 'Alert', rollout: null, before: null, capacity }

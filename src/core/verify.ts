@@ -41,8 +41,10 @@ export function whyNotBack(expected: Expected, facts: VerifyFacts): string[] {
     if (facts.etcd === null || facts.etcd.kind === 'unknown') {
       why.push(`etcd cannot be asked${facts.etcd === null ? '' : `: ${facts.etcd.why}`}`)
     } else {
-      const down = whyDown(facts.etcd.members.find((member) => member.name === expected.name))
-      if (down !== null) why.push(`its etcd member ${down}`)
+      // The one it had before it was made anew may still be listed, and never comes back.
+      const own = facts.etcd.members.filter((member) => member.name === expected.name)
+      const down = own.length === 0 ? [whyDown(undefined)] : own.map(whyDown)
+      if (!down.includes(null)) why.push(`its etcd member ${down.join(', ')}`)
     }
   }
   if (expected.needsApiServer && facts.apiServer?.kind !== 'ok') {

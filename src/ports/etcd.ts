@@ -7,10 +7,10 @@ import type { EtcdView, Health } from '../core/model.js'
 export interface ControlPlane {
   /** Voters and learners with health, lag and leader. `unknown` when not even the member list could be read. */
   members(signal: AbortSignal): Promise<EtcdView>
-  /** Does the API server on this machine answer `/readyz`? */
-  apiServer(machineName: string, signal: AbortSignal): Promise<Health>
-  /** Moves the leadership off this member to one that is healthy and caught up; returns when that one leads. */
-  handOverFrom(machineName: string, signal: AbortSignal): Promise<HandedOver>
+  /** Does the API server of this node, by its name in the cluster, answer `/readyz`? */
+  apiServer(node: string, signal: AbortSignal): Promise<Health>
+  /** Moves the leadership off the member of this node (or machine, where there is no Node) to one that is healthy and caught up; returns when that one leads. */
+  handOverFrom(name: string, signal: AbortSignal): Promise<HandedOver>
 }
 
 export type HandedOver =

@@ -106,11 +106,11 @@ function answerAct(
 }
 
 function describe(state: CloudState, machine: SimulatedMachine): unknown {
-  const { id, name, cluster, type, providerId, power, offering } = machine
+  const { id, name: hostname, displayName: name, cluster, type, providerId, power, offering } = machine
   const { rootDiskGiB, rootDiskFixed, affinityGroups, placement } = machine
   const size = state.offerings.find((one) => one.name === offering)
   return {
-    ...{ id, name, cluster, type, providerId, power, operation: wordsOf(state, machine) },
+    ...{ id, name, hostname, cluster, type, providerId, power, operation: wordsOf(state, machine) },
     ...{ offering, cpu: size?.cpu ?? 0, memoryMiB: size?.memoryMiB ?? 0 },
     ...{ rootDiskGiB, rootDiskFixed, affinityGroups, placement },
   }

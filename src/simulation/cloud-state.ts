@@ -43,7 +43,9 @@ export type SimulatedPower = Exclude<PowerState, 'unknown'>
 
 export interface SimulatedMachine {
   readonly id: string
+  /** Its host name. */
   readonly name: string
+  readonly displayName: string
   readonly cluster: string
   readonly type: MachineType
   readonly providerId: string

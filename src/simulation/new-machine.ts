@@ -4,7 +4,10 @@ import type { CloudState, SimulatedMachine, SimulatedTaint } from './cloud-state
 
 export interface NewMachine {
   readonly cluster: string
+  /** Its host name, and so that of its Node. */
   readonly name: string
+  /** What the cloud calls it, where that is something else. */
+  readonly displayName?: string
   readonly type: MachineType
   readonly offering?: string
   readonly rootDiskGiB?: number
@@ -25,7 +28,7 @@ export function newMachine(wanted: NewMachine, count: number, state: CloudState)
   const running = (wanted.power ?? 'running') === 'running'
   const holdsEtcd = wanted.etcdMember ?? type !== 'worker'
   return {
-    ...{ id, name, cluster, type },
+    ...{ id, name, cluster, type, displayName: wanted.displayName ?? name },
     providerId: `simulated://${cluster}/${id}`,
     ip: `10.${(count >> 16) & 255}.${(count >> 8) & 255}.${count & 255}`,
     offering: wanted.offering ?? state.offerings[0]?.name ?? 'none',

@@ -1,6 +1,7 @@
 import { type NativeConnection, Worker, type WorkerOptions } from '@temporalio/worker'
 import { createActivities } from '../activities/create.js'
 import { SEARCH_ATTRIBUTES } from '../api/messages.js'
+import { HEARTBEAT_HELD_SECONDS } from '../api/timing.js'
 import type { PodPlace } from '../core/self-hosting.js'
 import { temporalExecutions } from '../providers/temporal/executions.js'
 import { workerIdentity } from '../providers/temporal/worker-identity.js'
@@ -50,7 +51,7 @@ export async function createWorker(settings: WorkerSettings): Promise<Worker> {
     // A stop that hangs must not keep the process for ever: activities are safe to repeat elsewhere.
     shutdownForceTime: `${graceSeconds + SHUTDOWN_FORCE_SECONDS} seconds`,
     ...(activitiesPerSecond === null ? {} : { maxTaskQueueActivitiesPerSecond: activitiesPerSecond }),
-    maxHeartbeatThrottleInterval: '5 seconds',
+    maxHeartbeatThrottleInterval: `${HEARTBEAT_HELD_SECONDS} seconds`,
     defaultHeartbeatThrottleInterval: '2 seconds',
   })
 }

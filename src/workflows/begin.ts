@@ -3,7 +3,7 @@ import { CancellationScope, isCancellation, sleep } from '@temporalio/workflow'
 import type { RolloutId } from '../api/activities.js'
 import { failedOf, failure } from '../api/failures.js'
 import { TAKEOVER_SECONDS } from '../api/timing.js'
-import type { RolloutSpec } from '../core/spec.js'
+import type { RolloutSpec, Target } from '../core/spec.js'
 import { SHORT_SECONDS, step } from './steps.js'
 
 const SHORT = { budgetSeconds: SHORT_SECONDS }
@@ -39,7 +39,7 @@ export async function begin(spec: RolloutSpec, rollout: RolloutId): Promise<void
 /** A refusal that could not be undone is still that refusal; what is left behind is said with it. */
 async function putBack(spec: RolloutSpec, rollout: RolloutId, refusal: unknown): Promise<void> {
   try {
-    await letGo(spec, rollout, true)
+    await letGo(spec.target, rollout, { putBack: true, seconds: spec.limits.releaseSeconds })
   } catch (error) {
     if (!(error instanceof ActivityFailure) || isCancellation(refusal)) throw error
     const { type, message } = failedOf(refusal, 'begin')
@@ -48,17 +48,18 @@ async function putBack(spec: RolloutSpec, rollout: RolloutId, refusal: unknown):
   }
 }
 
-/** Frees the Lease of a rollout that touches no node; puts the record back when it was refused. */
-export async function letGo(spec: RolloutSpec, rollout: RolloutId, putBack: boolean): Promise<void> {
+/** Frees the Lease of a rollout that touches no node; `putBack` restores the record when it was refused. */
+export async function letGo(
+  target: Target,
+  rollout: RolloutId,
+  {
+    putBack = false,
+    seconds = SHORT_SECONDS,
+  }: { readonly putBack?: boolean; readonly seconds?: number } = {},
+): Promise<void> {
+  const summary = putBack ? 'put back as found' : 'no node was touched'
   await CancellationScope.nonCancellable(() =>
-    step(
-      'letGo',
-      {
-        summary: putBack ? 'put back as found' : 'settings stored',
-        budgetSeconds: spec.limits.releaseSeconds,
-      },
-      { target: spec.target, rollout, putBack },
-    ),
+    step('letGo', { summary, budgetSeconds: seconds }, { target, rollout, putBack }),
   )
 }
 

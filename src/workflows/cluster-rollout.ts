@@ -12,10 +12,11 @@ import type { Released, RolloutId } from '../api/activities.js'
 import { failedOf } from '../api/failures.js'
 import type { RolloutResult } from '../api/results.js'
 import type { NextBatch } from '../core/next-batch.js'
+import { skippedIn } from '../core/progress.js'
 import type { RolloutSpec } from '../core/spec.js'
 import { begin, letGo } from './begin.js'
 import { type Carried, Control } from './control.js'
-import { type Ending, lastErrorOf, resultOf, rolloutFailure } from './outcome.js'
+import { type Ending, lastErrorOf, notReleased, resultOf, rolloutFailure } from './outcome.js'
 import { plainly } from './plainly.js'
 import { rollBatch } from './roll-batch.js'
 import { SHORT_SECONDS, SLACK_SECONDS, step } from './steps.js'
@@ -52,7 +53,7 @@ async function roll(request: unknown, next?: NextRun): Promise<RolloutResult> {
     spec = checked.spec
     searchAttributes = checked.searchAttributes
     control.useSearchAttributes(searchAttributes)
-    await begin(spec, rollout)
+    await beginning(spec, rollout, control)
     if (!spec.rollout) return stored(spec, rollout, control)
   } else {
     control.useSearchAttributes(searchAttributes)
@@ -65,11 +66,25 @@ async function roll(request: unknown, next?: NextRun): Promise<RolloutResult> {
   const ending = await rollBatches(known, rollout, control, goOn)
   const released = await releasing(known, rollout, control, ending)
   await CancellationScope.nonCancellable(() => condition(allHandlersFinished))
-  const result = resultOf(known.target.cluster, ending, control, released)
-  if (ending.kind === 'failed') throw rolloutFailure(result, ending.failures)
+  const result = resultOf(known.target.cluster, ending, control, 'why' in released ? null : released)
+  if (ending.kind === 'failed') throw rolloutFailure(result, ending.failures, skippedIn(control.view))
+  if ('why' in released) throw notReleased(result, released.why)
   if (ending.kind === 'cancelled' && ending.natively)
     throw new CancelledFailure('Rollout cancelled and released', [result])
   return result
+}
+
+/** A refused rollout has ended as well: who looks at it, or has asked it something, is told so. */
+async function beginning(spec: RolloutSpec, rollout: RolloutId, control: Control): Promise<void> {
+  try {
+    await begin(spec, rollout)
+  } catch (error) {
+    if (!(error instanceof TemporalFailure)) throw error
+    control.lastError = failedOf(error, 'the begin').message
+    control.enter('ended')
+    await CancellationScope.nonCancellable(() => condition(allHandlersFinished))
+    throw error
+  }
 }
 
 /**
@@ -101,15 +116,16 @@ async function rollBatches(
       if (!(await control.mayGoOn())) return { kind: 'cancelled', natively: false }
       if (isLong(workflowInfo())) await goOn()
       control.enter('waiting')
+      const { position } = control
       const next = await step('nextBatch', summary(`after ${control.done.count} nodes`), {
         spec,
         rollout,
-        position: control.position,
+        position,
       })
       control.look(next.view)
       if (next.kind !== 'batch') return endOfBatches(next)
-      // A cancel or a pause that came while the batch was chosen still comes before it (CKS-20).
-      if (control.paused || control.cancel.kind !== 'no') continue
+      // What came while the batch was chosen still comes before it: a cancel, a pause (CKS-20), another size of batches.
+      if (control.paused || control.cancel.kind !== 'no' || control.position !== position) continue
       if (next.batch.again) control.tryAgain(next.batch)
       const end = await rollBatch(next.batch, { spec, rollout, control, strategy: restart })
       if (end.kind !== 'done') return end
@@ -121,7 +137,7 @@ async function rollBatches(
     const failed = failedOf(error, 'the next batch')
     return {
       kind: 'failed',
-      failures: [{ ...failed, node: spec.target.cluster, step: 'plan', outcome: 'putBack', machine: null }],
+      failures: [{ ...failed, node: spec.target.cluster, step: 'plan', outcome: 'untouched', machine: null }],
     }
   }
 }
@@ -147,7 +163,7 @@ async function releasing(
   rollout: RolloutId,
   control: Control,
   ending: Ending,
-): Promise<Released | null> {
+): Promise<Released | { readonly why: string }> {
   control.lastError = lastErrorOf(ending, control)
   control.enter('releasing')
   const outcome = { lastError: control.lastError, clearLastError: ending.kind === 'done' }
@@ -160,25 +176,37 @@ async function releasing(
       ),
     )
   } catch (error) {
-    control.warn([
-      `release did not end: ${failedOf(error, 'release').message}; run releaseCluster when the cluster answers again`,
-    ])
-    return null
+    const { message } = failedOf(error, 'release')
+    control.warn([`release did not end: ${message}; run releaseCluster when the cluster answers again`])
+    return { why: message }
   } finally {
     control.enter('ended')
   }
 }
 
 async function stored(spec: RolloutSpec, rollout: RolloutId, control: Control): Promise<RolloutResult> {
-  await letGo(spec, rollout, false)
-  const { report } = await step(
-    'lookForRelease',
-    { summary: 'the answer', budgetSeconds: SHORT_SECONDS },
-    { target: spec.target, rollout },
-  )
+  await letGo(spec.target, rollout, { seconds: spec.limits.releaseSeconds })
+  const report = await answerOfStored(spec, rollout, control)
   control.enter('ended')
   await condition(allHandlersFinished)
   return { ...resultOf(spec.target.cluster, { kind: 'done' }, control, report), outcome: 'stored' }
+}
+
+/** The settings are stored, whether or not anybody can say how many machines they make out of date. */
+async function answerOfStored(
+  spec: RolloutSpec,
+  rollout: RolloutId,
+  control: Control,
+): Promise<Released | null> {
+  try {
+    const options = { summary: 'the answer', budgetSeconds: SHORT_SECONDS }
+    const { report } = await step('lookForRelease', options, { target: spec.target, rollout })
+    return report
+  } catch (error) {
+    if (isCancellation(error)) throw error
+    control.warn([`the settings are stored; ${failedOf(error, 'counting what is out of date').message}`])
+    return null
+  }
 }
 
 /** The name to show before the spec is checked. */

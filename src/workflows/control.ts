@@ -1,4 +1,3 @@
-import { ApplicationFailure } from '@temporalio/common'
 import { condition, setCurrentDetails, setHandler, upsertSearchAttributes } from '@temporalio/workflow'
 import type { NodeJob, PlanReport } from '../api/activities.js'
 import {
@@ -12,9 +11,7 @@ import {
   setMaxUnavailableUpdate,
   waitingSignal,
 } from '../api/messages.js'
-import { type Batch, batchNodeName, type Position, START_POSITION } from '../core/batch.js'
-import { unavailableClamp } from '../core/budget.js'
-import type { MaxUnavailable } from '../core/model.js'
+import { type Batch, batchNodeName, type PoolCounts, type Position, START_POSITION } from '../core/batch.js'
 import type { FleetView } from '../core/next-batch.js'
 import {
   bounded,
@@ -25,7 +22,9 @@ import {
   type Progress,
   progressMarkdown,
   type Step,
+  skippedIn,
 } from '../core/progress.js'
+import { maxUnavailableOf, mustBeMaxUnavailable } from './max-unavailable.js'
 
 /** What goes from run to run at continue-as-new. Small: names and counts. */
 export interface Carried {
@@ -38,6 +37,8 @@ export interface Carried {
   readonly view: FleetView
   readonly plan: PlanReport | null
   readonly startedAtMs: number
+  /** How long it has stood still for `pause`. Absent from a run of before. */
+  readonly pausedMs?: number
 }
 
 interface CancelState {
@@ -59,6 +60,7 @@ export class Control {
   plan: PlanReport | null
   lastError: string | null = null
   readonly startedAtMs: number
+  private pausedMs: number
   private doneCount: number
   private doneNames: string[]
   private phase: Phase = 'starting'
@@ -82,6 +84,7 @@ export class Control {
     this.view = carried?.view ?? NO_VIEW
     this.plan = carried?.plan ?? null
     this.startedAtMs = carried?.startedAtMs ?? Date.now()
+    this.pausedMs = carried?.pausedMs ?? 0
     this.listen()
   }
 
@@ -111,12 +114,7 @@ export class Control {
     setHandler(setMaxUnavailableUpdate, (request) => this.setMaxUnavailable(request), {
       description: 'Workers at once, from the next batch on: {"pool": "worker", "maxUnavailable": 2}',
       validator: (request) => {
-        if (parseMaxUnavailable(request?.maxUnavailable) === null) {
-          throw ApplicationFailure.nonRetryable(
-            'maxUnavailable must be an integer of at least 1 or a percentage such as "25%"',
-            'InvalidSpec',
-          )
-        }
+        mustBeMaxUnavailable(request?.maxUnavailable)
       },
     })
   }
@@ -129,7 +127,9 @@ export class Control {
   async mayGoOn(): Promise<boolean> {
     if (this.paused && this.cancel.kind === 'no') {
       this.enter('paused')
+      const since = Date.now()
       await condition(() => !this.paused || this.cancel.kind !== 'no')
+      this.pausedMs += Date.now() - since
     }
     return this.cancel.kind === 'no'
   }
@@ -201,6 +201,16 @@ export class Control {
     this.show()
   }
 
+  /** What the batch at work was in the middle of, and what that waited for, by what its steps have told. */
+  heldUp(): { readonly step: 'preflight' | 'cordon' | 'drain'; readonly waitsFor: readonly string[] } {
+    const nodes = [...this.nodes.values()]
+    if (nodes.some(({ step }) => step === 'cordon')) return { step: 'cordon', waitsFor: [] }
+    const draining = nodes.filter(({ step }) => step === 'drain')
+    return draining.length === 0
+      ? { step: 'preflight', waitsFor: this.waitsFor }
+      : { step: 'drain', waitsFor: draining.flatMap(({ waitsFor }) => waitsFor) }
+  }
+
   warn(warnings: readonly string[]): void {
     for (const warning of warnings)
       if (!this.warnings.includes(warning) && this.warnings.length < MOST_NAMES) this.warnings.push(warning)
@@ -211,12 +221,11 @@ export class Control {
   }
 
   carried(): Carried {
-    const { paused, cancel, position, batchNumber, done, warnings, view, plan, startedAtMs } = this
-    return { paused, cancel, position, batchNumber, done, warnings, view, plan, startedAtMs }
+    const { paused, cancel, position, batchNumber, done, warnings, view, plan, startedAtMs, pausedMs } = this
+    return { paused, cancel, position, batchNumber, done, warnings, view, plan, startedAtMs, pausedMs }
   }
 
   progress(): Progress {
-    const left = this.view.counts.reduce((sum, pool) => sum + pool.outOfDate, 0)
     return {
       cluster: this.cluster(),
       phase: this.phase,
@@ -238,7 +247,9 @@ export class Control {
       waitsFor: this.waitsFor,
       startedAt: new Date(this.startedAtMs).toISOString(),
       // Nobody knows how long a pause lasts.
-      expectedEnd: this.paused ? null : expectedEnd(this.startedAtMs, Date.now(), this.doneCount, left),
+      expectedEnd: this.paused
+        ? null
+        : expectedEnd(this.startedAtMs + this.pausedMs, Date.now(), this.doneCount, this.left()),
       lastError: this.lastError,
     }
   }
@@ -252,12 +263,24 @@ export class Control {
     this.show()
   }
 
-  private heard(told: { subject: string; why: readonly string[] } | undefined): void {
-    if (told === undefined || !Array.isArray(told.why)) return
-    const node = this.nodes.get(told.subject)
-    if (node === undefined) this.waitsFor = told.why
-    else this.nodes.set(told.subject, { ...node, waitsFor: told.why })
+  /** Anybody may send a signal, and a handler that throws would fail every workflow task from then on. */
+  private heard(told: unknown): void {
+    const { subject, why } = (typeof told === 'object' && told !== null ? told : {}) as Record<
+      string,
+      unknown
+    >
+    if (typeof subject !== 'string' || !Array.isArray(why)) return
+    const waitsFor = why.filter((one) => typeof one === 'string')
+    const node = this.nodes.get(subject)
+    if (node === undefined) this.waitsFor = waitsFor
+    else this.nodes.set(subject, { ...node, waitsFor })
     this.show()
+  }
+
+  /** Nodes that are still to be rolled: what is skipped or in quarantine is out of date, too, and stays so. */
+  private left(): number {
+    const outOfDate = this.view.counts.reduce((sum, pool) => sum + pool.outOfDate, 0)
+    return Math.max(0, outOfDate - skippedIn(this.view) - (this.view.quarantined?.length ?? 0))
   }
 
   private setStep(name: string, pool: string, step: Step): void {
@@ -286,35 +309,15 @@ export class Control {
     if (this.doneNames.length < MOST_NAMES) this.doneNames.push(name)
   }
 
+  private get pools(): readonly PoolCounts[] {
+    return this.view.counts.length > 0 ? this.view.counts : (this.plan?.pools ?? [])
+  }
+
   private async setMaxUnavailable(request: SetMaxUnavailable): Promise<{ inForce: string }> {
-    // Who asks in the first second asks before the pools are known.
-    await condition(() => this.view.counts.length > 0 || this.phase === 'ended')
-    const value = parseMaxUnavailable(request.maxUnavailable)
-    if (value === null) throw ApplicationFailure.nonRetryable('maxUnavailable cannot be read', 'InvalidSpec')
-    const named = this.view.counts.filter(
-      ({ pool, type }) => type === 'worker' && (request.pool === undefined || request.pool === pool),
-    )
-    if (named.length === 0) {
-      throw ApplicationFailure.nonRetryable(
-        `there is no worker pool ${request.pool ?? ''} in this rollout`,
-        'InvalidSpec',
-      )
-    }
-    const changed = Object.fromEntries(named.map(({ pool }) => [pool, value]))
+    // Who asks in the first second asks before the pools are known. The first look at the fleet may be hours away: paused.
+    await condition(() => this.pools.length > 0 || this.phase === 'ended')
+    const { changed, inForce } = maxUnavailableOf(request, this.pools)
     this.position = { ...this.position, maxUnavailable: { ...this.position.maxUnavailable, ...changed } }
-    const inForce = named.map(({ pool, machines }) => {
-      const { count, clamped } = unavailableClamp(value, machines)
-      return `pool ${pool}: ${clamped ?? `${count} of ${machines} workers`}`
-    })
     return { inForce: `${inForce.join('; ')}; from the next batch on` }
   }
-}
-
-/** Null when it is neither an integer of at least 1 nor a percentage from 1% to 100%. */
-function parseMaxUnavailable(value: unknown): MaxUnavailable | null {
-  if (typeof value === 'number' && Number.isInteger(value) && value >= 1) return { count: value }
-  const percent = typeof value === 'string' ? /^(\d{1,3})%$/.exec(value)?.[1] : undefined
-  return percent !== undefined && Number(percent) >= 1 && Number(percent) <= 100
-    ? { percent: Number(percent) }
-    : null
 }

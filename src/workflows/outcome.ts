@@ -2,7 +2,7 @@ import { ApplicationFailure } from '@temporalio/common'
 import type { Released } from '../api/activities.js'
 import type { FailureType } from '../api/failures.js'
 import type { FailedNode, RolloutResult } from '../api/results.js'
-import { bounded, sayNames } from '../core/progress.js'
+import { bounded, sayNames, skippedIn } from '../core/progress.js'
 import type { BatchFailure } from './batch-context.js'
 import type { Control } from './control.js'
 
@@ -20,7 +20,7 @@ export function lastErrorOf(ending: Ending, control: Control): string | null {
     .filter(({ name }) => !named.includes(name))
     .map(({ name, why }) => `${name} (${why})`)
   const skips = [
-    ...(skipped.length === 0 ? [] : [`skipped: ${sayNames(skipped, 10)}`]),
+    ...(skipped.length === 0 ? [] : [`skipped: ${sayNames(skipped, 10, skippedIn(control.view))}`]),
     ...(quarantined.length === 0 ? [] : [`left in quarantine: ${sayNames(quarantined, 10)}`]),
   ]
   switch (ending.kind) {
@@ -31,7 +31,7 @@ export function lastErrorOf(ending: Ending, control: Control): string | null {
       return [`cancelled by ${by} at ${control.cancel.at ?? new Date().toISOString()}`, ...skips].join('. ')
     }
     case 'failed':
-      return [...ending.failures.map(sayFailure), ...skips].join('. ')
+      return [sayFailures(ending.failures), ...skips].join('. ')
     default:
       return ending satisfies never
   }
@@ -60,12 +60,16 @@ export function resultOf(
 }
 
 /** The failed workflow: one sentence a person can act on, and the whole result as its details. */
-export function rolloutFailure(result: RolloutResult, failures: readonly BatchFailure[]): ApplicationFailure {
+export function rolloutFailure(
+  result: RolloutResult,
+  failures: readonly BatchFailure[],
+  skippedCount: number,
+): ApplicationFailure {
   const left = result.pools
     .filter((pool) => pool.outOfDate > 0)
     .map((pool) => `${pool.outOfDate} in ${pool.pool}`)
   const message = [
-    `Rollout of ${result.cluster} stopped after ${result.done.count} nodes: ${failures.map(sayFailure).join('. ')}`,
+    `Rollout of ${result.cluster} stopped after ${result.done.count} nodes: ${sayFailures(failures)}`,
     `Still out of date: ${left.length === 0 ? 'none' : left.join(', ')}`,
     ...(result.skipped.length === 0
       ? []
@@ -73,11 +77,31 @@ export function rolloutFailure(result: RolloutResult, failures: readonly BatchFa
           `Skipped: ${sayNames(
             result.skipped.map((skip) => skip.name),
             10,
+            skippedCount,
           )}`,
         ]),
     'Mend the cause and start the rollout again: it goes on with what is left',
   ].join('. ')
   const type: FailureType = failures[0]?.type ?? 'OutcomeUnknown'
+  return ApplicationFailure.create({ type, message, nonRetryable: true, details: [result] })
+}
+
+/** Nodes of one batch that a failure names one by one. */
+const MOST_FAILURES = 10
+
+function sayFailures(failures: readonly BatchFailure[]): string {
+  const left = failures.length - MOST_FAILURES
+  const said = failures.slice(0, MOST_FAILURES).map(sayFailure)
+  return [...said, ...(left > 0 ? [`${left} more nodes failed: see the result`] : [])].join('. ')
+}
+
+/** The failed workflow of a rollout whose end could not be written: nobody may take it for one that is over. */
+export function notReleased(result: RolloutResult, why: string): ApplicationFailure {
+  const ended = result.outcome === 'done' ? 'is done' : 'was cancelled'
+  const message =
+    `Rollout of ${result.cluster} ${ended} after ${result.done.count} nodes, and its release did not end: ${trimmed(why)}. ` +
+    'The Lease may still be held and nodes may still be cordoned. Mend the cause, then run releaseCluster'
+  const type: FailureType = 'ReleaseIncomplete'
   return ApplicationFailure.create({ type, message, nonRetryable: true, details: [result] })
 }
 
@@ -102,10 +126,14 @@ function trimmed(sentence: string): string {
   return sentence.replace(/[.\s]+$/, '')
 }
 
-function sayOutcome({ outcome, machine }: BatchFailure): string {
+function sayOutcome({ outcome, machine, step }: BatchFailure): string {
   switch (outcome) {
+    case 'untouched':
+      return 'no node was touched'
     case 'putBack':
-      return 'its nodes were put back as found, evicted pods stay where they are now'
+      return step === 'cordon'
+        ? 'its nodes were put back as found'
+        : 'its nodes were put back as found, evicted pods stay where they are now'
     case 'left':
       return 'not every node could be put back, look at those that are cordoned'
     case 'asBefore':

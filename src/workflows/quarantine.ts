@@ -9,6 +9,9 @@ import { drain, StepFailed } from './drain-job.js'
 import { SHORT_SECONDS, step } from './steps.js'
 import { together } from './together.js'
 
+/** Of the reserve, on top of it: to put a node in quarantine takes a while, too, and less than the reserve acts on nobody. */
+const QUARANTINE_SHARE = 0.1
+
 type DrainContext = Omit<BatchContext, 'strategy'>
 
 /**
@@ -21,11 +24,11 @@ export async function drainAll(
   deadlineMs: number,
 ): Promise<NodeJob[]> {
   const { drain: policy, limits } = context.spec
-  const reserve = policy.onBlocked === 'quarantine' ? limits.changeReserveSeconds : 0
+  const kept = policy.onBlocked === 'quarantine' ? limits.changeReserveSeconds * (1 + QUARANTINE_SHARE) : 0
   // A blocked drain ends early enough for its siblings to be acted on, where there is time for any of them.
   const secondsToDrain = () => {
     const left = secondsLeft(deadlineMs)
-    return left > reserve ? left - reserve : left
+    return left > kept ? left - kept : left
   }
   const drained = await together(
     jobs.map((job) => async () => {

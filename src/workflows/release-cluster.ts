@@ -1,6 +1,7 @@
 import { CancellationScope, workflowInfo } from '@temporalio/workflow'
 import type { Released, RolloutId } from '../api/activities.js'
-import { afterTakeover } from './begin.js'
+import { failedOf } from '../api/failures.js'
+import { afterTakeover, letGo } from './begin.js'
 import { plainly } from './plainly.js'
 import { SHORT_SECONDS, step } from './steps.js'
 
@@ -25,9 +26,18 @@ async function releaseOne(request: unknown): Promise<Released> {
   const summary = target.cluster
   const found = await step('lookForRelease', { ...short, summary }, { target, rollout })
   if (!found.needed) return found.report
+  const takeLease = async () => {
+    try {
+      return await step('takeLease', { ...short, summary }, { target, rollout, takeOver })
+    } catch (error) {
+      // Cancelled after it was written, it would be held by a workflow that has ended. Another's is left alone.
+      if (failedOf(error, 'the Lease').type !== 'ClusterBusy') await letGo(target, rollout)
+      throw error
+    }
+  }
   const release = () =>
     step('release', { summary, budgetSeconds: RELEASE_SECONDS }, { target, rollout, outcome: null })
-  const { tookOver } = await step('takeLease', { ...short, summary }, { target, rollout, takeOver })
+  const { tookOver } = await takeLease()
   // Who cancels now waits with us: no node is written while the former holder may still be at work.
   return CancellationScope.nonCancellable(async () => {
     if (tookOver) await afterTakeover()

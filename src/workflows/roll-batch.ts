@@ -1,9 +1,9 @@
 import { ActivityFailure, ApplicationFailure } from '@temporalio/common'
 import { CancellationScope, uuid4 } from '@temporalio/workflow'
-import type { NodeJob } from '../api/activities.js'
+import type { NodeJob, Undone } from '../api/activities.js'
 import { type Failed, failedOf } from '../api/failures.js'
 import { type Batch, batchNodeName } from '../core/batch.js'
-import { sayBatch } from '../core/progress.js'
+import { type Step, sayBatch, sayReasons } from '../core/progress.js'
 import { type BatchContext, type BatchFailure, secondsLeft } from './batch-context.js'
 import { naming, StepFailed } from './drain-job.js'
 import { drainAll } from './quarantine.js'
@@ -29,6 +29,7 @@ export async function rollBatch(batch: Batch, context: BatchContext): Promise<Ba
   let jobs: NodeJob[] = batch.nodes.map((node) => ({ ...common, node, baseline: NOTHING_FOUND }))
   let drained: readonly NodeJob[] = []
   let drainsBegun = false
+  const outer = CancellationScope.current()
   control.begin(batch)
 
   const prepared = await interruptible(
@@ -46,16 +47,24 @@ export async function rollBatch(batch: Batch, context: BatchContext): Promise<Ba
   )
   // ── barrier: every drain of the batch has succeeded or its node is in quarantine, enough of the limit is left ──
   if (prepared.kind === 'ended' && canStillAct(drained, deadlineMs, context)) {
-    const failures = await CancellationScope.nonCancellable(() => actAll(drained, { ...context, deadlineMs }))
-    return failures.length === 0 ? { kind: 'done' } : { kind: 'failed', failures }
+    const natively = () => outer.consideredCancelled
+    const { failures, turnedAway } = await CancellationScope.nonCancellable(() =>
+      actAll(drained, { ...context, deadlineMs }, () => control.cancelledNow || natively()),
+    )
+    if (failures.length > 0) return { kind: 'failed', failures }
+    return turnedAway
+      ? { kind: 'cancelled', natively: natively() && !control.cancelledNow }
+      : { kind: 'done' }
   }
   const cause = whyBroken(prepared, batch, context)
   const undone = await CancellationScope.nonCancellable(() => putBack(jobs, context, token))
   if (cause === 'cancelNow' || cause === 'cancelled') {
-    if (drainsBegun) control.warn([`${sayBatch(batch)}: put back, evicted pods stay where they are now`])
+    const what = undone ? 'put back' : 'not every node could be put back'
+    if (drainsBegun) control.warn([`${sayBatch(batch)}: ${what}, evicted pods stay where they are now`])
     return { kind: 'cancelled', natively: cause === 'cancelled' }
   }
-  return { kind: 'failed', failures: [{ ...cause, outcome: undone ? 'putBack' : 'left', machine: null }] }
+  const outcome = cause.step === 'preflight' ? 'untouched' : undone ? 'putBack' : 'left'
+  return { kind: 'failed', failures: [{ ...cause, outcome, machine: null }] }
 }
 
 const NOTHING_FOUND: NodeJob['baseline'] = {
@@ -96,7 +105,7 @@ async function cordon(batch: Batch, jobs: readonly NodeJob[], context: BatchCont
   for (const job of jobs) {
     const found = cordoned.find((one) => one.machineId === job.node.machineId)
     if (found?.kind === 'cordoned') ready.push({ ...job, baseline: found.baseline })
-    else control.step(job, 'done')
+    else control.step(job, found?.kind === 'startedMeanwhile' ? 'left' : 'done')
   }
   return ready
 }
@@ -129,11 +138,23 @@ function whyBroken(
   if (prepared.kind === 'interrupted' && prepared.why !== 'deadline') return prepared.why
   if (control.cancelledNow) return 'cancelNow'
   const { batchSeconds, changeReserveSeconds } = spec.limits
-  const what =
-    prepared.kind === 'interrupted'
-      ? `was not drained within the batch's ${batchSeconds} s`
-      : `was not stopped: less than ${changeReserveSeconds} s of the batch's ${batchSeconds} s were left`
-  return { node: names, step: 'drain', type: 'BatchTimedOut', message: `${names} ${what}` }
+  const limit = `the batch's ${batchSeconds} s`
+  const failed = { node: names, type: 'BatchTimedOut' as const }
+  if (prepared.kind !== 'interrupted') {
+    const message = `${names} was not stopped: less than ${changeReserveSeconds} s of ${limit} were left`
+    return { ...failed, step: 'drain', message }
+  }
+  const { step: at, waitsFor } = control.heldUp()
+  const what = at === 'preflight' ? 'did not get through preflight' : 'was not drained'
+  const why = waitsFor.length === 0 ? '' : `: ${sayReasons(waitsFor)}`
+  return { ...failed, step: at, message: `${names} ${what} within ${limit}${why}` }
+}
+
+const STEP_OF_UNDONE: Record<Undone['kind'], Step> = {
+  restored: 'putBack',
+  quarantined: 'quarantined',
+  acted: 'left',
+  left: 'left',
 }
 
 /** K1. False when not every node could be put back: release goes on with it. */
@@ -152,11 +173,12 @@ async function putBack(
     )
     for (const job of jobs) {
       const found = undone.find((one) => one.machineId === job.node.machineId)
-      control.step(job, found?.kind === 'quarantined' ? 'quarantined' : 'putBack')
+      control.step(job, STEP_OF_UNDONE[found?.kind ?? 'left'])
     }
     return undone.every((one) => one.kind === 'restored' || one.kind === 'quarantined')
   } catch (error) {
-    if (error instanceof ActivityFailure || error instanceof ApplicationFailure) return false
-    throw error
+    if (!(error instanceof ActivityFailure || error instanceof ApplicationFailure)) throw error
+    control.warn([failedOf(error, `putting back ${summary}`).message])
+    return false
   }
 }

@@ -8,52 +8,100 @@ import { drain } from './drain-job.js'
 import { whyNoQuarantine } from './quarantine.js'
 import { SHORT_SECONDS, SLACK_SECONDS, step } from './steps.js'
 import type { ActContext } from './strategies/strategy.js'
+import { breakable } from './together.js'
 
 interface NodeContext extends BatchContext {
   readonly deadlineMs: number
 }
 
-/** Acts on every node of a drained batch and finishes what was begun. Gives the failures; empty when all are back (K3). */
-export async function actAll(jobs: readonly NodeJob[], context: NodeContext): Promise<BatchFailure[]> {
-  const failures: BatchFailure[] = []
-  await Promise.all(
-    jobs.map(async (job) => {
-      const failure = await rollNode(job, context, () => failures.length === 0)
-      if (failure !== null) failures.push(failure)
-    }),
-  )
-  // The one that made the others stop comes first; nodes that were merely not begun add nothing.
-  return failures.filter((failure, index) => index === 0 || failure.outcome !== 'putBack')
+interface ActingContext extends NodeContext {
+  mayBegin(): boolean
+  /** Says, as soon as it is known, that this node has failed. */
+  fails(): void
 }
 
-async function rollNode(
-  job: NodeJob,
+/** What became of the nodes of a drained batch. */
+export interface Finished {
+  /** In the order in which they failed; empty when all are back (K3). */
+  readonly failures: readonly BatchFailure[]
+  /** Were nodes put back because nothing new was to be begun? */
+  readonly turnedAway: boolean
+}
+
+/** Acts on every node of a drained batch and finishes what was begun. `isCancelled`: by a cancel that does not wait. */
+export async function actAll(
+  jobs: readonly NodeJob[],
   context: NodeContext,
-  mayBegin: () => boolean,
-): Promise<BatchFailure | null> {
-  const { spec, control, strategy, deadlineMs } = context
+  isCancelled: () => boolean,
+): Promise<Finished> {
+  const failing: NodeJob[] = []
+  const failures = new Map<NodeJob, BatchFailure>()
+  let turnedAway = false
+  await Promise.all(
+    jobs.map(async (job) => {
+      const ended = await rollNode(job, {
+        ...context,
+        mayBegin: () => failing.length === 0 && !isCancelled(),
+        // Known to the others at once: to bring this node to a safe state may take as long as a batch.
+        fails: () => failing.push(job),
+      })
+      if (ended === 'turnedAway') turnedAway = true
+      else if (ended !== null) failures.set(job, ended)
+    }),
+  )
+  return { failures: failing.flatMap((job) => failures.get(job) ?? []), turnedAway }
+}
+
+async function rollNode(job: NodeJob, context: ActingContext): Promise<BatchFailure | 'turnedAway' | null> {
+  const { spec, control, strategy, deadlineMs, mayBegin } = context
   const acting: ActContext = {
     spec,
     enter: (of, at) => control.step(of, at),
     secondsToBegin: () => secondsLeft(deadlineMs) - spec.limits.changeReserveSeconds,
     mayBegin,
-    drainAgain: (of) => drain(of, context, secondsLeft(deadlineMs)),
+    drainAgain: (of) =>
+      breakable(
+        () => drain(of, context, secondsLeft(deadlineMs)),
+        () => !mayBegin(),
+      ),
   }
   const acted = job.node.how === 'return' ? { kind: 'done' as const } : await strategy.act(job, acting)
+  if (acted.kind === 'turnedAway') return turnedAway(job, context)
   if (acted.kind === 'failed') {
-    // Pods came after the drain and will not go: nothing has been done to the machine yet.
-    if (acted.begun !== 'yes' && (await whyNoQuarantine(job, acted.failed, context)) === null) return null
+    let { failed } = acted
+    if (acted.begun !== 'yes') {
+      // Pods came after the drain and will not go: nothing has been done to the machine yet.
+      const why = await whyNoQuarantine(job, failed, context)
+      if (why === null) return null
+      if (why !== '') failed = { ...failed, message: `${failed.message}; ${why}` }
+    }
+    context.fails()
     const outcome = acted.begun === 'yes' ? null : await putBack(job, context, acted.begun)
-    if (outcome !== null) return say(job, acted.step, acted.failed, outcome, null)
-    return settleNode(job, context, acting, acted.step, acted.failed)
+    if (outcome !== null) return say(job, acted.step, failed, outcome, null)
+    return settleNode(job, context, acting, acted.step, failed)
   }
   const failed = await verify(job, context, job.node.wants)
-  if (failed === null) {
-    control.step(job, 'done')
-    // After an accepted stop the limit interrupts nothing; passed meanwhile, it makes the result failed (CKS-19).
-    return secondsLeft(deadlineMs) >= 0 ? null : overdue(job, context)
+  if (failed !== null) {
+    context.fails()
+    return settleNode(job, context, acting, 'verify', failed)
   }
-  return settleNode(job, context, acting, 'verify', failed)
+  control.step(job, 'done')
+  // After an accepted stop the limit interrupts nothing; passed meanwhile, it makes the result failed (CKS-19).
+  if (secondsLeft(deadlineMs) >= 0) return null
+  context.fails()
+  return overdue(job, context)
+}
+
+/** Put back as found (K1): what it was drained for is not to be begun any more. */
+async function turnedAway(job: NodeJob, context: ActingContext): Promise<BatchFailure | 'turnedAway'> {
+  const outcome = await putBack(job, context, 'no')
+  if (outcome === 'putBack') return 'turnedAway'
+  context.fails()
+  const failed = {
+    type: 'ReleaseIncomplete' as const,
+    message: `${batchNodeName(job.node)} was not begun, and could not be put back`,
+  }
+  return say(job, 'stop', failed, 'left', null)
 }
 
 /** K1, where it is certain that no act was begun; null where one was, or nobody can say. */
@@ -68,8 +116,9 @@ async function putBack(
     const input = { target: spec.target, rollout, token: job.token, jobs: [job] }
     const [undone] = await step('undoNodes', { summary: name, budgetSeconds }, input)
     if (undone?.kind === 'acted') return null
-    control.step(job, 'putBack')
-    return undone?.kind === 'restored' || undone?.kind === 'quarantined' ? 'putBack' : 'left'
+    const isBack = undone?.kind === 'restored' || undone?.kind === 'quarantined'
+    control.step(job, isBack ? 'putBack' : 'left')
+    return isBack ? 'putBack' : 'left'
   } catch (error) {
     // Still cordoned and marked without an act: release gives it back.
     control.warn([failedOf(error, `putting back ${name}`).message])

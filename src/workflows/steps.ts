@@ -1,7 +1,7 @@
-import { ActivityFailure, TimeoutFailure } from '@temporalio/common'
+import { ActivityFailure, ApplicationFailure, TimeoutFailure } from '@temporalio/common'
 import { ActivityCancellationType, type ActivityOptions, proxyActivities } from '@temporalio/workflow'
 import type { RolloutActivities } from '../api/activities.js'
-import { rootOf } from '../api/failures.js'
+import { rootOf, saidAt } from '../api/failures.js'
 import { HEARTBEAT_SECONDS } from '../api/timing.js'
 
 /**
@@ -34,28 +34,39 @@ const MOST_OUTAGES = 500
  *
  * A step that a worker works on ends by itself, with a sentence. One that Temporal had to time out had no worker: that
  * time is not the step's, and it is asked for again, so that a rollout goes on where it was after hours without one (CKS-24).
+ * What of its input counts from now is given as a function, and said anew each time.
  */
 export async function step<K extends keyof RolloutActivities>(
   name: K,
   options: StepOptions,
-  input: Input<K>,
+  input: Input<K> | (() => Input<K>),
 ): Promise<Output<K>> {
   const budget = `${Math.max(1, Math.ceil(options.budgetSeconds))} seconds`
   const activity = activities[name] as unknown as Callable<Input<K>, Output<K>>
   const withOptions = { ...OPTIONS, scheduleToCloseTimeout: budget, summary: options.summary }
   for (let outages = 0; ; outages++) {
     try {
-      return await activity.executeWithOptions(withOptions, [input])
+      return await activity.executeWithOptions(withOptions, [typeof input === 'function' ? input() : input])
     } catch (error) {
       if (!hadNoWorker(error) || outages === MOST_OUTAGES) throw error
     }
   }
 }
 
-/** Timed out, and no attempt of it ever failed with a sentence: then none was alive. */
+/**
+ * Timed out, and no attempt of it had a say in the end: then none was alive. One that met a moment's trouble, and then lost
+ * its worker for hours, has said something long ago.
+ */
 function hadNoWorker(error: unknown): boolean {
-  return error instanceof ActivityFailure && rootOf(error) instanceof TimeoutFailure
+  if (!(error instanceof ActivityFailure) || !(error.cause instanceof TimeoutFailure)) return false
+  const last = rootOf(error)
+  if (!(last instanceof ApplicationFailure)) return true
+  const at = saidAt(last)
+  return at !== null && Date.now() - at > LONGEST_SILENCE_MS
 }
+
+/** The longest pause between two attempts (LONGEST_PAUSE_SECONDS of a port's failure), and half a minute to try. */
+const LONGEST_SILENCE_MS = 150_000
 
 interface Callable<In, Out> {
   executeWithOptions(

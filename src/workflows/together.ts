@@ -71,3 +71,17 @@ export async function interruptible<T>(
   // A failure of its own beats the cancel (CKS-20). Work that ended well in that very moment is not gone on with.
   return end.kind === 'failed' && !isCancellation(end.error) ? end : { kind: 'interrupted', why }
 }
+
+/** Runs work until it ends, or until `stop` becomes true: then cancels it, and throws when it has really ended. No limit. */
+export async function breakable<T>(work: () => Promise<T>, stop: () => boolean): Promise<T> {
+  const scope = new CancellationScope()
+  let ended = false
+  const running = scope.run(work).finally(() => {
+    ended = true
+  })
+  // Looked at below: until then nobody else does.
+  running.catch(() => undefined)
+  await condition(() => ended || stop())
+  if (!ended) scope.cancel()
+  return running
+}

@@ -115,6 +115,20 @@ describe('quorum', () => {
       'etcd would keep 2 healthy voters of 5, needs 3 (x1 is unreachable, x2 is unreachable)',
     ],
     [
+      'CKS-00 a member whose machine was made anew without removing it is one more voter: the new one leaving',
+      voters(3),
+      etcdOf(['m1', 'm2', aVoter('m3', { id: 'gone', health: 'unknown' }), 'm3']),
+      ['m3'],
+      'etcd would keep 2 healthy voters of 4, needs 3 (etcd lists m3 more than once: remove the member that is gone)',
+    ],
+    [
+      'CKS-00 the same with another leaving',
+      voters(3),
+      etcdOf(['m1', 'm2', 'm3', aVoter('m3', { id: 'gone', health: 'unknown' })]),
+      ['m1'],
+      'etcd would keep 2 healthy voters of 4, needs 3 (m3 is unreachable, etcd lists m3 more than once: remove the member that is gone)',
+    ],
+    [
       'CKS-13 an etcd that cannot be asked is not an etcd without members',
       voters(3),
       { kind: 'unknown', why: 'timed out' },

@@ -3,8 +3,13 @@ import type { EtcdMember, EtcdView, Health } from '../../core/model.js'
 import { PortError } from '../../ports/errors.js'
 import type { ControlPlane, HandedOver } from '../../ports/etcd.js'
 import { SimulatedClient } from './client.js'
-import { SimulatedMachines } from './machines.js'
-import { etcdHealthAnswer, etcdMembersAnswer, etcdStatusAnswer, type SimulatedOptions } from './schema.js'
+import {
+  etcdHealthAnswer,
+  etcdMembersAnswer,
+  etcdStatusAnswer,
+  hostsAnswer,
+  type SimulatedOptions,
+} from './schema.js'
 
 /** A member that hangs must not hold up what the others have to say. */
 const MEMBER_DEADLINE_MS = 2_000
@@ -14,12 +19,10 @@ type Seen = Pick<SeenMember, 'health' | 'appliedIndex' | 'leader'>
 /** Asks each simulated etcd member and API server for itself. */
 export class SimulatedControlPlane implements ControlPlane {
   readonly #client: SimulatedClient
-  readonly #machines: SimulatedMachines
   readonly #cluster: string
 
   constructor(options: SimulatedOptions) {
     this.#client = new SimulatedClient(options.url)
-    this.#machines = new SimulatedMachines(options)
     this.#cluster = options.cluster
   }
 
@@ -36,22 +39,21 @@ export class SimulatedControlPlane implements ControlPlane {
     return { kind: 'members', members: etcdMembers(members) }
   }
 
-  async apiServer(machineName: string, signal: AbortSignal): Promise<Health> {
-    const machines = await this.#ask(this.#machines.list(signal))
-    if ('why' in machines) return { kind: 'unknown', why: machines.why }
-    const machine = machines.answer.find(({ name }) => name === machineName)
-    if (machine === undefined) return { kind: 'notOk', why: `there is no machine ${machineName}` }
+  async apiServer(node: string, signal: AbortSignal): Promise<Health> {
+    const listPath = `/clusters/${encodeURIComponent(this.#cluster)}/machines`
+    const hosts = await this.#ask(this.#client.call(listPath, hostsAnswer, { signal }))
+    if ('why' in hosts) return { kind: 'unknown', why: hosts.why }
+    const machine = hosts.answer.machines.find(({ hostname }) => hostname === node)
+    if (machine === undefined) return { kind: 'notOk', why: `there is no machine ${node}` }
     const path = `/machines/${encodeURIComponent(machine.id)}/apiserver/readyz`
     const answer = await this.#ask(this.#client.send(path, { deadlineMs: MEMBER_DEADLINE_MS, signal }))
     if ('why' in answer) return { kind: 'unknown', why: answer.why }
     const { status, text } = answer.answer
-    return status === 200
-      ? { kind: 'ok' }
-      : { kind: 'notOk', why: `/readyz of ${machineName}: ${status} ${text}` }
+    return status === 200 ? { kind: 'ok' } : { kind: 'notOk', why: `/readyz of ${node}: ${status} ${text}` }
   }
 
-  async handOverFrom(machineName: string, signal: AbortSignal): Promise<HandedOver> {
-    const succession = successionOf(await this.members(signal), machineName)
+  async handOverFrom(node: string, signal: AbortSignal): Promise<HandedOver> {
+    const succession = successionOf(await this.members(signal), node)
     if (succession.kind !== 'heir') return succession
     const { id, name } = succession.heir
     const path = `/clusters/${encodeURIComponent(this.#cluster)}/etcd/leader`

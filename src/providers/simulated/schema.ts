@@ -19,6 +19,9 @@ export const machineAnswer = z.object({
   memoryMiB: z.number(),
 })
 
+/** What runs on a machine goes by its host name. */
+export const hostsAnswer = z.object({ machines: z.array(z.object({ id: z.string(), hostname: z.string() })) })
+
 export const machinesAnswer = z.object({ machines: z.array(machineAnswer) })
 
 export const offeringsAnswer = z.object({

@@ -52,10 +52,8 @@ async function act(job: NodeJob, context: ActContext): Promise<Acted> {
 async function stop(job: NodeJob, context: ActContext): Promise<'stopped' | Acted> {
   const name = batchNodeName(job.node)
   for (let drains = 0; ; drains++) {
-    const notAfterSeconds = context.secondsToBegin()
-    if (job.node.how === 'roll' && !context.mayBegin())
-      return notBegun({ type: 'OutcomeUnknown', message: `${name} was not begun` })
-    if (job.node.how === 'roll' && notAfterSeconds <= 0) {
+    if (job.node.how === 'roll' && !context.mayBegin()) return { kind: 'turnedAway' }
+    if (job.node.how === 'roll' && context.secondsToBegin() <= 0) {
       const reserve = context.spec.limits.changeReserveSeconds
       return notBegun({
         type: 'BatchTimedOut',
@@ -65,11 +63,11 @@ async function stop(job: NodeJob, context: ActContext): Promise<'stopped' | Acte
     try {
       context.enter(job, 'stop')
       const budgetSeconds = context.spec.limits.machineSeconds + SLACK_SECONDS
-      const stopped = await step(
-        'stopMachine',
-        { summary: name, budgetSeconds },
-        { ...job, spec: context.spec, notAfterSeconds },
-      )
+      const stopped = await step('stopMachine', { summary: name, budgetSeconds }, () => ({
+        ...job,
+        spec: context.spec,
+        notAfterSeconds: context.secondsToBegin(),
+      }))
       if (stopped.kind === 'stopped') return 'stopped'
       if (stopped.kind === 'alreadyDone') return { kind: 'done' }
       if (drains === MOST_DRAINS_AGAIN)
@@ -80,7 +78,7 @@ async function stop(job: NodeJob, context: ActContext): Promise<'stopped' | Acte
     try {
       await context.drainAgain(job)
     } catch (error) {
-      return notBegun(failedOf(error, `drain of ${name}`))
+      return context.mayBegin() ? notBegun(failedOf(error, `drain of ${name}`)) : { kind: 'turnedAway' }
     }
   }
 }

@@ -6,6 +6,8 @@ import type { RolloutSpec } from '../../core/spec.js'
 /** How an act ended. Failures are data here: what comes next depends on whether anything was begun. */
 export type Acted =
   | { readonly kind: 'done' }
+  /** Nothing was begun, as nothing new may be begun any more (`mayBegin`). */
+  | { readonly kind: 'turnedAway' }
   | {
       readonly kind: 'failed'
       readonly begun: 'no' | 'yes' | 'unknown'
@@ -25,9 +27,9 @@ export interface ActContext {
   enter(job: NodeJob, step: Step): void
   /** Seconds after which this batch may stop no machine any more (CKS-19); not positive: none. */
   secondsToBegin(): number
-  /** False once another node of the batch has failed: nothing new is begun then. */
+  /** False once another node of the batch has failed, or a cancel came that does not wait: nothing new is begun then. */
   mayBegin(): boolean
-  /** Drains again when pods came after the drain (B03). Throws what the drain throws. */
+  /** Drains again when pods came after the drain (B03), for as long as anything may be begun. Throws what the drain throws. */
   drainAgain(job: NodeJob): Promise<void>
 }
 
