@@ -13,7 +13,7 @@ import { ensureInstalled, ROOT } from './install.mjs'
  */
 const ON_CURRENT_NODE = [
   ...['test/core/', 'test/spec/', 'test/client/', 'test/worker/', 'test/workflows/'],
-  ...['success', 'drain', 'cancel', 'azure-vm'].map((story) => `test/rollout/${story}.test.ts`),
+  ...['success', 'azure-vm'].map((story) => `test/rollout/${story}.test.ts`),
 ]
 
 ensureInstalled()
