@@ -97,8 +97,8 @@ export class NoderollClient {
       staticSummary: `release ${target.cluster}`,
     })
     const ended = await this.#ask(what, workflow.workflowId, () => resultIfTakenUp<Released>(workflow))
-    if (ended !== null) return ended.result
-    throw noWorker(`${what} is started, but no worker takes it up, and it waits for one`)
+    if ('result' in ended) return ended.result
+    throw new NoderollError('noWorker', `${what} is started, and waits: ${ended.why}`)
   }
 
   /** Is anybody working on the task queue? A rollout that is started without one waits for it. */
@@ -131,9 +131,9 @@ export class NoderollClient {
     })
     return this.#ask(what, workflow.workflowId, async () => {
       const ended = await resultIfTakenUp<T>(workflow)
-      if (ended !== null) return ended.result
-      await workflow.terminate('no worker took it up')
-      throw noWorker(`no worker on the task queue ${this.#taskQueue} takes up the ${what}`)
+      if ('result' in ended) return ended.result
+      await workflow.terminate(ended.why)
+      throw new NoderollError('noWorker', `${what}, on the task queue ${this.#taskQueue}: ${ended.why}`)
     })
   }
 
@@ -144,7 +144,8 @@ export class NoderollClient {
   ): Promise<WorkflowHandle> {
     // Not by when they polled: a clock that is wrong by minutes would keep out whoever has it.
     if ((await this.#lastPolls()).length === 0) {
-      throw noWorker(`no worker is on the task queue ${this.#taskQueue}`)
+      const message = `no worker is on the task queue ${this.#taskQueue}; start one with: noderoll worker`
+      throw new NoderollError('noWorker', message)
     }
     return this.#ask(what, options.workflowId, () =>
       this.#client.withDeadline(Date.now() + DEADLINE_MS, () =>
@@ -164,10 +165,6 @@ export class NoderollClient {
       throw temporalError(error, { what, workflowId })
     }
   }
-}
-
-function noWorker(why: string): NoderollError {
-  return new NoderollError('noWorker', `${why}; start one with: noderoll worker`)
 }
 
 /** Temporal's TASK_QUEUE_TYPE_WORKFLOW. */

@@ -44,9 +44,10 @@ export function temporalError(error: unknown, asked: Asked): NoderollError {
 /** Temporal answers, and nothing is known about the workflow all the same. */
 function serverError(error: unknown, { what }: Asked): NoderollError {
   const said = statusOf(error)?.details ?? (error instanceof Error ? error.message : String(error))
-  return new NoderollError('serverError', `${what}: Temporal answered with an error (${said})`, {
-    cause: error,
-  })
+  const message = /workflow task in failed state/i.test(said)
+    ? `${what} is stuck: workers fail at its workflow task; their log says why`
+    : `${what}: Temporal answered with an error (${said})`
+  return new NoderollError('serverError', message, { cause: error })
 }
 
 function endedBadly(error: WorkflowFailedError, { what }: Asked): NoderollError {

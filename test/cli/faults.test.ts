@@ -6,7 +6,7 @@ import { realTemporal } from '../support/parts.js'
 import { CommandBed, type CommandProcess } from './command.js'
 
 const EXPIRED: Fault = { code: 16, message: 'Jwt is expired' }
-const WEDGED: Fault = { code: 9, message: 'Cannot query workflow due to Workflow Task in failed state.' }
+const WEDGED: Fault = { code: 9, message: 'Unable to query workflow due to Workflow Task in failed state.' }
 
 describe('noderoll watch, while Temporal answers with errors', () => {
   let proxy: TemporalProxy
@@ -92,13 +92,13 @@ describe('noderoll watch, while Temporal answers with errors', () => {
     const watching = await watch()
 
     proxy.answer(/^QueryWorkflow$/, WEDGED)
-    await watching.said(WEDGED.message, 'stderr')
+    await watching.said('is stuck: workers fail at its workflow task; their log says why', 'stderr')
     proxy.pass()
     worker.openGate()
 
     const { code, stdout, stderr } = await watching.ended
     expect(code).toBe(0)
-    expect(stderr.match(/failed state/g)).toHaveLength(1)
+    expect(stderr.match(/is stuck/g)).toHaveLength(1)
     expect(stdout).toContain('done, 2 nodes rolled')
   })
 })

@@ -224,7 +224,9 @@ describe('the client for TypeScript', () => {
     ])
 
     expect(asked.map(({ kind }) => kind)).toEqual(['noWorker', 'noWorker', 'noWorker'])
-    expect(asked[1]?.message).toMatch(/takes up the status of .*; start one with: noderoll worker/)
+    expect(asked[1]?.message).toMatch(
+      /^status of .*: no worker takes it up; start one with: noderoll worker$/,
+    )
     const query = `TaskQueue = "${taskQueue}" and ExecutionStatus = "Running"`
     const left = async () => {
       const found: string[] = []
