@@ -87,7 +87,7 @@ async function look(rollout: RolloutHandle, view: WatchView, over: AbortSignal):
       said = null
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error)
-      // What ends the watching is met by `untilEnd` too, and said there; how it ended is known without a worker.
+      // Anything but an outage mostly ends the watching, by `untilEnd`: it is said here when it comes a second time.
       const isNews = said !== message && (isOutage(error) || trouble === message)
       if (!last && isNews) {
         view.note(`noderoll: ${message}`)
