@@ -17,6 +17,9 @@ if (name === undefined || !names.includes(name)) {
     cwd: ROOT,
     stdio: 'inherit',
   })
+  // An interrupt reaches the bench by itself; it tears its servers down, and only then do we end.
+  process.on('SIGINT', () => undefined)
+  process.on('SIGTERM', () => child.kill('SIGTERM'))
   child.on('close', (code) => {
     process.exitCode = code ?? 1
   })

@@ -1,5 +1,5 @@
 // `npm run test:chaos -- --runs N --seed S`: the long form of the chaos test. Ten runs cover every kill point once.
-import { spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { parseArgs } from 'node:util'
 import { ensureInstalled, ROOT } from './install.mjs'
 
@@ -7,7 +7,7 @@ const { values } = parseArgs({
   options: { runs: { type: 'string', default: '10' }, seed: { type: 'string' } },
 })
 ensureInstalled()
-const { status } = spawnSync(process.execPath, ['scripts/test.mjs', 'test/chaos'], {
+const child = spawn(process.execPath, ['scripts/test.mjs', 'test/chaos'], {
   cwd: ROOT,
   stdio: 'inherit',
   env: {
@@ -16,4 +16,9 @@ const { status } = spawnSync(process.execPath, ['scripts/test.mjs', 'test/chaos'
     ...(values.seed === undefined ? {} : { NODEROLL_CHAOS_SEED: values.seed }),
   },
 })
-process.exitCode = status ?? 1
+// An interrupt reaches the test by itself; it tears its servers down, and only then do we end.
+process.on('SIGINT', () => undefined)
+process.on('SIGTERM', () => child.kill('SIGTERM'))
+child.on('close', (code) => {
+  process.exitCode = code ?? 1
+})

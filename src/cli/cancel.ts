@@ -34,7 +34,9 @@ export function addCancel(program: Command, run: Run): void {
           const by = options.by ?? whoAmI()
           await rollout.cancel({ now, ...(by === null ? {} : { by }) })
           output.answer({ workflowId: rollout.workflowId, signal: 'cancel', now, by }, () =>
-            now ? `${cluster} stops now` : `${cluster} stops after the batch it is in`,
+            now
+              ? `${cluster} stops: a batch that has not stopped a machine yet is undone, one that has is finished first`
+              : `${cluster} stops after the batch it is in`,
           )
           return EXIT.done
         })

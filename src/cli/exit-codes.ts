@@ -20,7 +20,7 @@ Exit codes:
   1    failed: the rollout stopped, or was terminated
   2    a command line, settings or a spec that cannot be used; nothing changed
   3    refused, or the cluster is busy; nothing changed
-  4    Temporal cannot be reached, or no worker answers
+  4    Temporal cannot be reached, refuses or fails, or no worker answers
   5    cancelled
   6    there is no such rollout, or it has ended
   130  interrupted while watching; the rollout goes on`
@@ -37,6 +37,8 @@ export const EXIT_OF_ERROR: Readonly<Record<ErrorKind, ExitCode>> = {
   refused: EXIT.refused,
   notFound: EXIT.notFound,
   unreachable: EXIT.unreachable,
+  denied: EXIT.unreachable,
+  serverError: EXIT.unreachable,
   noWorker: EXIT.unreachable,
   failed: EXIT.failed,
   cancelled: EXIT.cancelled,

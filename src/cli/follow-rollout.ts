@@ -72,18 +72,27 @@ function sayEnd(end: End, output: Output): ExitCode {
   throw error
 }
 
-/** Says each outage once. Looks once more after the end: the last steps of a batch come and go within a second. */
+/**
+ * Says each outage once, and whatever else keeps the progress from being read twice in a row. Looks once more after the end:
+ * the last steps of a batch come and go within a second.
+ */
 async function look(rollout: RolloutHandle, view: WatchView, over: AbortSignal): Promise<void> {
   let trouble: string | null = null
+  let said: string | null = null
   for (;;) {
     const last = over.aborted
     try {
       view.show(await rollout.progress())
       trouble = null
+      said = null
     } catch (error) {
-      // How it ended is known without a worker; whatever else is wrong, `untilEnd` meets it too.
       const message = error instanceof Error ? error.message : String(error)
-      if (!last && isOutage(error) && trouble !== message) view.note(`noderoll: ${message}`)
+      // Anything but an outage mostly ends the watching, by `untilEnd`: it is said here when it comes a second time.
+      const isNews = said !== message && (isOutage(error) || trouble === message)
+      if (!last && isNews) {
+        view.note(`noderoll: ${message}`)
+        said = message
+      }
       trouble = message
     }
     if (last) return

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { Progress } from '../core/progress.js'
 import type { Output } from './output.js'
 import { progressLines } from './progress-lines.js'
@@ -10,8 +11,9 @@ export function linesView(output: Output): WatchView {
   return {
     show: (after) => {
       if (closed) return
+      if (isDeepStrictEqual(before, after)) return
       const lines = progressLines(before, after, new Date().toISOString())
-      if (lines.length > 0) output.event({ kind: 'progress', progress: after }, lines.join('\n'))
+      output.event({ kind: 'progress', progress: after }, lines.join('\n'))
       before = after
     },
     note: (text) => {

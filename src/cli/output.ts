@@ -11,7 +11,7 @@ export interface Output {
   readonly live: boolean
   /** The answer of a command. */
   answer(value: unknown, text: () => string): void
-  /** One of several answers: lines of text, a line of JSON, or a document of YAML. */
+  /** One of several answers: lines of text, where it has any; a line of JSON; or a document of YAML. */
   event(value: object, text: string): void
   /** For the person, whatever the format. */
   note(text: string): void
@@ -30,7 +30,7 @@ export function createOutput(format: Format): Output {
     event: (value, text) => {
       if (format === 'json') write(JSON.stringify(value))
       else if (format === 'yaml') write(`---\n${stringify(value).trimEnd()}`)
-      else writeText(text)
+      else if (text !== '') writeText(text)
     },
     note: (text) => {
       process.stderr.write(`${foldLines(text, terminalWidth(process.stderr))}\n`)

@@ -1,3 +1,4 @@
+import { inspect } from 'node:util'
 import { NoderollError } from '../client/noderoll-error.js'
 import { sayProblems } from '../spec/parse.js'
 import { EXIT, EXIT_OF_ERROR, type ExitCode } from './exit-codes.js'
@@ -6,7 +7,7 @@ import { terminalWidth } from './terminal.js'
 
 /** An error in a sentence, several mistakes one a line; never a stack, unless `NODEROLL_DEBUG` asks for it. */
 export function sayError(error: unknown): string {
-  if (process.env.NODEROLL_DEBUG && error instanceof Error) return error.stack ?? error.message
+  if (process.env.NODEROLL_DEBUG && error instanceof Error) return inspect(error)
   return foldLines(sentences(error), terminalWidth(process.stderr))
 }
 

@@ -8,7 +8,7 @@ import { readRollout } from './spec-file.js'
 import { whoAmI } from './who.js'
 
 const SPEC = `
-A spec is YAML or JSON (docs/cli.md, noderoll schema):
+A spec is YAML or JSON (docs/spec.md, noderoll schema):
 
   cluster: prod-eu
   kubernetes: { context: prod-eu }

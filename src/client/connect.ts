@@ -1,12 +1,12 @@
 import { Client, Connection } from '@temporalio/client'
 import type { ConnectionSettings } from './connection-settings.js'
 import { NoderollError } from './noderoll-error.js'
-import { shutOut } from './temporal-error.js'
+import { shutOut } from './service-error.js'
 import { whyUnreachable } from './why-unreachable.js'
 
 const CONNECT_MS = 5_000
 
-/** A client for the settings' namespace; close its connection when done. Throws `unreachable`, in a second where it can. */
+/** A client for the settings' namespace; close its connection when done. Throws `unreachable`, in a second where it can, or `denied`. */
 export async function connectClient(settings: ConnectionSettings): Promise<Client> {
   const connection = Connection.lazy({ ...settings.connectionOptions, connectTimeout: CONNECT_MS })
   try {

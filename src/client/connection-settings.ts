@@ -30,7 +30,7 @@ export interface ConnectionSettings {
   readonly connectionOptions: ClientConnectConfig['connectionOptions']
   /** Every setting and its origin, fit for a log: of secrets only that there is one. */
   readonly described: readonly (Setting<string> & { readonly name: string })[]
-  /** Where a chosen environment is overruled by a variable or a profile. */
+  /** What whoever gave them may not have meant: a chosen environment that is overruled, a key that goes unencrypted. */
   readonly notes: readonly string[]
 }
 
@@ -91,10 +91,11 @@ function resolve(layers: readonly Layer[], environment: Layer | null): Checked<C
       ? []
       : [{ name: 'gRPC metadata', value: Object.keys(grpcMeta.value).join(', '), from: grpcMeta.from }]),
   ]
-  return {
-    ok: true,
-    value: { ...settings, connectionOptions: options, described, notes: overruled(settings, environment) },
-  }
+  const notes = [
+    ...overruled(settings, environment),
+    ...(apiKey === null || tls === null ? [] : keyInTheOpen(settings.address.value, tls)),
+  ]
+  return { ok: true, value: { ...settings, connectionOptions: options, described, notes } }
 }
 
 function optionsOf(
@@ -168,4 +169,10 @@ function overruled(
       `${key === 'taskQueue' ? 'task queue' : key} is ${value} (${from}), not ${meant} (${environment.from})`,
     ]
   })
+}
+
+/** The stock CLI sends it without a word; a proxy beside us may well be what encrypts it. */
+function keyInTheOpen(address: string, { value, from }: Setting<ClientConfigTLS>): string[] {
+  if (value.disabled !== true || /^(127\.[\d.]+|localhost|\[::1\])(:\d+)?$/.test(address)) return []
+  return [`the API key goes to ${address} unencrypted, for TLS is off (${from})`]
 }

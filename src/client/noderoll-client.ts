@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { Client, WorkflowStartOptions } from '@temporalio/client'
+import type { Client, WorkflowHandle, WorkflowStartOptions } from '@temporalio/client'
 import type { ClusterStatus, PlanReport, Released } from '../api/activities.js'
 import type { RolloutRequest } from '../spec/schema.js'
 import { checkRollout, checkTarget, type TargetRequest } from './check-request.js'
@@ -7,9 +7,12 @@ import { releaseWorkflowId, rolloutWorkflowId, WORKFLOW } from './ids.js'
 import { NoderollError } from './noderoll-error.js'
 import { RolloutHandle } from './rollout-handle.js'
 import { staticDetails, staticSummary } from './static-texts.js'
+import { resultIfTakenUp } from './taken-up.js'
 import { temporalError } from './temporal-error.js'
 
 const DEADLINE_MS = 10_000
+/** A poll lasts a minute; who has begun none for longer is gone, though Temporal lists it for five. */
+const POLLS_WITHIN_MS = 90_000
 
 export interface NoderollClientOptions {
   /** Connected to the namespace of the workers; stays the caller's to close. */
@@ -80,19 +83,32 @@ export class NoderollClient {
     return this.#read(WORKFLOW.status, `status of ${cluster}`, `noderoll-status/${cluster}`, input)
   }
 
-  /** Puts right what a terminated rollout has left behind, and waits until it is done. */
+  /**
+   * Puts right what a terminated rollout has left behind, and waits until it is done. A release of the cluster that runs
+   * already is waited for: two would do the same.
+   */
   async releaseCluster(request: TargetRequest, options: ReleaseOptions = {}): Promise<Released> {
     const target = checkTarget(request)
-    const { cluster } = target
-    return this.#execute(WORKFLOW.release, `release of ${cluster}`, {
-      workflowId: releaseWorkflowId(cluster),
+    const what = `release of ${target.cluster}`
+    const workflow = await this.#start(WORKFLOW.release, what, {
+      workflowId: releaseWorkflowId(target.cluster),
+      workflowIdConflictPolicy: 'USE_EXISTING',
       args: [{ ...target, ...options }],
-      staticSummary: `release ${cluster}`,
+      staticSummary: `release ${target.cluster}`,
     })
+    const ended = await this.#ask(what, workflow.workflowId, () => resultIfTakenUp<Released>(workflow))
+    if ('result' in ended) return ended.result
+    throw new NoderollError('noWorker', `${what} is started, and waits: ${ended.why}`)
   }
 
   /** Is anybody working on the task queue? A rollout that is started without one waits for it. */
   async hasWorker(): Promise<boolean> {
+    const polled = await this.#lastPolls()
+    return polled.some((at) => Date.now() - at < POLLS_WITHIN_MS)
+  }
+
+  /** When each worker that Temporal lists has polled last, in milliseconds since 1970. */
+  async #lastPolls(): Promise<readonly number[]> {
     const { pollers } = await this.#ask(`task queue ${this.#taskQueue}`, '', () =>
       this.#client.withDeadline(Date.now() + DEADLINE_MS, () =>
         this.#client.workflowService.describeTaskQueue({
@@ -102,34 +118,43 @@ export class NoderollClient {
         }),
       ),
     )
-    return (pollers ?? []).length > 0
+    return (pollers ?? []).map(({ lastAccessTime }) => Number(lastAccessTime?.seconds ?? 0) * 1000)
   }
 
-  #read<T>(type: string, what: string, idPrefix: string, input: object): Promise<T> {
-    return this.#execute(type, what, {
+  async #read<T>(type: string, what: string, idPrefix: string, input: object): Promise<T> {
+    const workflow = await this.#start(type, what, {
       workflowId: `${idPrefix}/${randomUUID()}`,
       args: [input],
       staticSummary: what,
       // It changes nothing, so it may simply be cut off when nobody is there to end it.
       workflowExecutionTimeout: '15 minutes',
     })
+    return this.#ask(what, workflow.workflowId, async () => {
+      const ended = await resultIfTakenUp<T>(workflow)
+      if ('result' in ended) return ended.result
+      await workflow.terminate(ended.why)
+      throw new NoderollError('noWorker', `${what}, on the task queue ${this.#taskQueue}: ${ended.why}`)
+    })
   }
 
-  async #execute<T>(
+  async #start(
     type: string,
     what: string,
     options: Omit<WorkflowStartOptions, 'taskQueue'>,
-  ): Promise<T> {
-    if (!(await this.hasWorker())) {
+  ): Promise<WorkflowHandle> {
+    // Not by when they polled: a clock that is wrong by minutes would keep out whoever has it.
+    if ((await this.#lastPolls()).length === 0) {
       const message = `no worker is on the task queue ${this.#taskQueue}; start one with: noderoll worker`
       throw new NoderollError('noWorker', message)
     }
     return this.#ask(what, options.workflowId, () =>
-      this.#client.workflow.execute(type, {
-        ...options,
-        taskQueue: this.#taskQueue,
-        workflowIdConflictPolicy: 'FAIL',
-      } as WorkflowStartOptions),
+      this.#client.withDeadline(Date.now() + DEADLINE_MS, () =>
+        this.#client.workflow.start(type, {
+          workflowIdConflictPolicy: 'FAIL',
+          ...options,
+          taskQueue: this.#taskQueue,
+        } as WorkflowStartOptions),
+      ),
     )
   }
 

@@ -8,7 +8,9 @@ import type { Problem } from '../core/model.js'
  * - `busy`: the cluster is being rolled already.
  * - `refused`: the settings or what was asked of the rollout; nothing was changed.
  * - `notFound`: there is no such rollout, or it has ended.
- * - `unreachable`: Temporal does not answer, or does not let us in.
+ * - `unreachable`: Temporal does not answer, or not as it should; the same may succeed a moment later.
+ * - `denied`: Temporal answers, but not to us: the namespace, the key or the certificate. Asking again does not help.
+ * - `serverError`: Temporal answers with an error that says nothing about the rollout.
  * - `noWorker`: Temporal answers, but nobody works on the task queue.
  * - `failed`: the rollout stopped; the message says where, why and what to do.
  * - `cancelled`: natively; a cancel by signal is a result.
@@ -20,6 +22,8 @@ export type ErrorKind =
   | 'refused'
   | 'notFound'
   | 'unreachable'
+  | 'denied'
+  | 'serverError'
   | 'noWorker'
   | 'failed'
   | 'cancelled'

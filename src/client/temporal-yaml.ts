@@ -14,6 +14,10 @@ const envFile = z.looseObject({
 
 type Flags = z.output<typeof envFile>['env'][string]
 
+/** The words of the stock CLI for a flag that is on or off. */
+const ON = ['1', 't', 'T', 'true', 'True', 'TRUE']
+const OFF = ['0', 'f', 'F', 'false', 'False', 'FALSE']
+
 /** Flags that a CLI would obey and that we refuse to read from a file: ignoring them without a word would be worse. */
 const REFUSED: Readonly<Record<string, string>> = {
   'api-key': 'a secret has no place in a shared file; set TEMPORAL_API_KEY',
@@ -70,6 +74,10 @@ function toLayer(flags: Flags, from: string): Parsed<Layer> {
     const [what = '', fix = ''] = why.split('; ')
     return [{ where: `${flag} in ${from}`, what, fix }]
   })
+  if (flags.tls !== undefined && ![...ON, ...OFF].includes(String(flags.tls))) {
+    const what = `is ${JSON.stringify(flags.tls)}, neither on nor off`
+    problems.push({ where: `tls in ${from}`, what, fix: 'write true or false' })
+  }
   if (problems.length > 0) return { ok: false, problems }
   const text = (flag: string) => (flags[flag] === undefined ? undefined : String(flags[flag]))
   const [address, namespace, taskQueue] = [text('address'), text('namespace'), text('task-queue')]
@@ -94,7 +102,7 @@ function toTls(flags: Flags, text: (flag: string) => string | undefined): Client
   const [serverName, serverCACert] = [text('tls-server-name'), source('tls-ca')]
   const [clientCert, clientKey] = [source('tls-cert'), source('tls-key')]
   const tls: ClientConfigTLS = {
-    ...(flags.tls === undefined ? {} : { disabled: String(flags.tls) !== 'true' }),
+    ...(flags.tls === undefined ? {} : { disabled: OFF.includes(String(flags.tls)) }),
     ...(serverName === undefined ? {} : { serverName }),
     ...(serverCACert === undefined ? {} : { serverCACert }),
     ...(clientCert === undefined ? {} : { clientCert }),

@@ -134,7 +134,11 @@ describe('noderoll, the command', () => {
     await begin()
     await started()
 
-    expect(await noderoll('cancel', cluster, '--now', '--by', 'ada')).toMatchObject({ code: 0 })
+    const cancelled = await noderoll('cancel', cluster, '--now', '--by', 'ada')
+    expect(cancelled).toMatchObject({ code: 0, stderr: '' })
+    expect(cancelled.stdout).toBe(
+      `${cluster} stops: a batch that has not stopped a machine yet is undone, one that has is finished first\n`,
+    )
 
     const watched = await noderoll('watch', cluster)
     expect(watched.code).toBe(5)
@@ -178,6 +182,11 @@ rollout: true
     expect(JSON.parse(status.stdout)).toMatchObject({ cluster, state: 'Running', nextPage: null })
     expect(release).toMatchObject({ code: 0 })
     expect(release.stdout).toContain(`${cluster}: released; the cluster is Running`)
+    const watch = await noderoll('watch', cluster, '--workflow-id', `cluster-release/${cluster}`)
+    expect(watch).toMatchObject({
+      code: 6,
+      stderr: `noderoll: workflow cluster-release/${cluster} is no rollout; name the id of one\n`,
+    })
   })
 
   it('plan tells by its code that a spec would be refused', async () => {

@@ -165,6 +165,47 @@ describe('where the settings of a connection come from', () => {
     expect(described({ env: 'local' }, { TEMPORAL_TLS: '1' }).TLS).toBe('on (TEMPORAL_TLS*)')
   })
 
+  it.each([
+    ['on', ['1', 't', 'T', 'true', 'True', 'TRUE', "'true'"]],
+    ['off', ['0', 'f', 'F', 'false', 'False', 'FALSE', "'0'"]],
+    ['refused', ['yes', 'no', 'on', '2', '""', "'true '"]],
+  ])('tls of temporal.yaml is %s for the words of the stock command', async (expected, words) => {
+    for (const word of words) {
+      const envFile = join(folder, 'words.yaml')
+      await writeFile(envFile, `env:\n  local: { tls: ${word} }\n`)
+
+      const checked = settings({ env: 'local', envFile }, {})
+
+      const tls = checked.ok ? checked.value.described.find(({ name }) => name === 'TLS')?.value : 'refused'
+      expect(tls, word).toBe(expected)
+      if (checked.ok) continue
+      expect(checked.problems).toEqual([
+        {
+          where: `tls in environment local of ${envFile}`,
+          what: expect.stringMatching(/^is .*, neither on nor off$/),
+          fix: 'write true or false',
+        },
+      ])
+    }
+  })
+
+  it('warns of an API key that goes without TLS to another machine', () => {
+    const notes = (address: string, env: Record<string, string>) => {
+      const checked = settings({ address }, env)
+      return checked.ok ? checked.value.notes : checked.problems
+    }
+    const key = { TEMPORAL_API_KEY: 'sesame' }
+
+    expect(notes('temporal.example.com:7233', { ...key, TEMPORAL_TLS: 'false' })).toEqual([
+      'the API key goes to temporal.example.com:7233 unencrypted, for TLS is off (TEMPORAL_TLS*)',
+    ])
+    for (const own of ['127.0.0.1:7233', 'localhost:7233', '[::1]:7233']) {
+      expect(notes(own, { ...key, TEMPORAL_TLS: 'false' }), own).toEqual([])
+    }
+    expect(notes('temporal.example.com:7233', key)).toEqual([])
+    expect(notes('temporal.example.com:7233', { TEMPORAL_TLS: 'false' })).toEqual([])
+  })
+
   it('turns TLS on for an API key, and never shows the key', () => {
     const checked = settings({}, { TEMPORAL_API_KEY: 'sesame', TEMPORAL_GRPC_META_TENANT: 'sesame' })
     if (!checked.ok) throw new Error('unexpected')

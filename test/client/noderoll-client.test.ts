@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { Client, Connection } from '@temporalio/client'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { Client, Connection, type WorkflowClientInterceptor } from '@temporalio/client'
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { NoderollClient, NoderollError, type RolloutRequest } from '../../src/client/index.js'
 import { realTemporal } from '../support/parts.js'
 import { waitUntil } from '../support/wait.js'
@@ -20,6 +20,7 @@ describe('the client for TypeScript', () => {
     client = new Client({ connection, namespace: temporal.namespace })
   })
   afterEach(async () => {
+    vi.useRealTimers()
     await worker?.stop()
     worker = null
   })
@@ -209,6 +210,82 @@ describe('the client for TypeScript', () => {
       query: 'WorkflowType = "planRollout" and ExecutionStatus = "Running"',
     })
     for await (const workflow of left) expect(workflow.workflowId).not.toContain('noderoll-plan/prod/')
+  })
+
+  it('says so when the workers that Temporal still lists are gone', async () => {
+    const { worker: stub, cluster } = await begin()
+    const spec = stubSpec(cluster)
+    await stub.stop()
+
+    const asked = await Promise.all([
+      errorOf(noderoll.planRollout(spec)),
+      errorOf(noderoll.clusterStatus(spec)),
+      errorOf(noderoll.releaseCluster(spec)),
+    ])
+
+    expect(asked.map(({ kind }) => kind)).toEqual(['noWorker', 'noWorker', 'noWorker'])
+    expect(asked[1]?.message).toMatch(
+      /^status of .*: no worker takes it up; start one with: noderoll worker$/,
+    )
+    const query = `TaskQueue = "${taskQueue}" and ExecutionStatus = "Running"`
+    const left = async () => {
+      const found: string[] = []
+      for await (const { workflowId } of client.workflow.list({ query })) found.push(workflowId)
+      return found.length === 1 ? found : null
+    }
+    expect(await waitUntil(left, { for: 'one that runs' })).toEqual([`cluster-release/${cluster}`])
+    // Nobody can wait for minutes here.
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() })
+    expect(await noderoll.hasWorker()).toBe(true)
+    vi.setSystemTime(Date.now() + 95_000)
+    expect(await noderoll.hasWorker()).toBe(false)
+  })
+
+  it('waits for the release that runs already', async () => {
+    let letGo: () => void = () => undefined
+    const held = new Promise<void>((resolve) => {
+      letGo = resolve
+    })
+    const { worker: stub, cluster } = await begin({
+      takeLease: async () => {
+        await held
+        return { tookOver: false }
+      },
+    })
+    let starts = 0
+    const counted: WorkflowClientInterceptor = {
+      startWithDetails: async (input, next) => {
+        const started = await next(input)
+        starts += 1
+        return started
+      },
+    }
+    const counting = new NoderollClient({
+      client: new Client({
+        connection,
+        namespace: temporal.namespace,
+        interceptors: { workflow: [counted] },
+      }),
+      taskQueue,
+    })
+    const first = counting.releaseCluster(stubSpec(cluster))
+    await waitUntil(() => stub.calls.includes('takeLease'), { for: 'the lease' })
+
+    const second = counting.releaseCluster(stubSpec(cluster))
+    await waitUntil(() => starts === 2, { for: 'the second to have asked' }).finally(letGo)
+
+    expect(await second).toMatchObject({ state: 'Running' })
+    expect(await first).toEqual(await second)
+    expect(stub.calls.filter((call) => call === 'release')).toHaveLength(1)
+  })
+
+  it('takes no other workflow for a rollout', async () => {
+    const { cluster } = await begin()
+    await noderoll.releaseCluster(stubSpec(cluster))
+
+    const error = await errorOf(noderoll.rollout(cluster, `cluster-release/${cluster}`).result())
+
+    expect(error).toMatchObject({ kind: 'notFound', message: expect.stringContaining('is no rollout') })
   })
 
   it.each(['pause', 'progress', 'result'] as const)('says %s of a rollout that never was', async (method) => {

@@ -79,6 +79,11 @@ export class StubWorker {
     this.gate = null
   }
 
+  /** As if its nodes had never been rolled. */
+  forget(cluster: string): void {
+    this.rolled.delete(cluster)
+  }
+
   private written(steps: RolloutActivities): RolloutActivities {
     const entries = Object.entries(steps).map(([name, step]) => [
       name,
