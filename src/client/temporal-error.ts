@@ -10,9 +10,6 @@ import type { RolloutResult } from '../api/results.js'
 import { type ErrorKind, NoderollError } from './noderoll-error.js'
 import { isNotFound, shutOut, statusOf, unreachable } from './service-error.js'
 
-// What a worker says of a namespace and of a server that does not answer.
-export { noNamespace, unreachable } from './service-error.js'
-
 /** What was being asked, for the sentence: `rollout of prod-eu`, and the workflow it is about. */
 export interface Asked {
   readonly what: string
@@ -43,10 +40,13 @@ export function temporalError(error: unknown, asked: Asked): NoderollError {
 
 /** Temporal answers, and nothing is known about the workflow all the same. */
 function serverError(error: unknown, { what }: Asked): NoderollError {
-  const said = statusOf(error)?.details ?? (error instanceof Error ? error.message : String(error))
-  const message = /workflow task in failed state/i.test(said)
+  const status = statusOf(error)
+  const said = status?.details ?? (error instanceof Error ? error.message : String(error))
+  const stuck = /workflow task in failed state/i.test(said)
+  const why = status === null ? said : `Temporal answered with an error (${said})`
+  const message = stuck
     ? `${what} is stuck: workers fail at its workflow task; their log says why`
-    : `${what}: Temporal answered with an error (${said})`
+    : `${what}: ${why}`
   return new NoderollError('serverError', message, { cause: error })
 }
 
