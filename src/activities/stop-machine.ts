@@ -38,8 +38,10 @@ export function stopMachine(world: World) {
           return { kind: 'alreadyDone' }
         let marked = false
         let accepted = false
+        // Once accepted it is no longer a matter of pods and quorum. Until then every call has a look of its own: the one
+        // before may have met another operation, and waited for its end.
         const before = async () => {
-          if (marked) return
+          if (accepted) return
           const node = await lookAgain(world, connections, input, attempt)
           mustHaveTime(input, attempt)
           await markActing(world, connections, input, attempt, {
@@ -68,10 +70,11 @@ export function stopMachine(world: World) {
           })
         } catch (error) {
           if (error instanceof AlreadyDone) return { kind: 'alreadyDone' }
-          if (error instanceof NotDrained) return { kind: 'notDrained', why: error.message }
           // A refused call was no act (K1). Only the first attempt knows that no other call is under way.
-          const refused = portErrorKind(error) === 'refused' && marked && !accepted
-          if (refused && attempt.attempt === 1) await takeBackActing(connections, input, attempt)
+          const isNoAct = error instanceof NotDrained || portErrorKind(error) === 'refused'
+          if (isNoAct && marked && !accepted && attempt.attempt === 1)
+            await takeBackActing(connections, input, attempt)
+          if (error instanceof NotDrained) return { kind: 'notDrained', why: error.message }
           throw error
         }
         return { kind: 'stopped' }

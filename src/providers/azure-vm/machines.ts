@@ -101,15 +101,21 @@ export class AzureVmMachines implements Machines {
     return null
   }
 
+  turn(id: string): number {
+    return this.#client.turn(id)
+  }
+
   /** Deallocates: a VM that is only powered off keeps its hardware, and what cannot be changed there. */
   stop(id: string, signal: AbortSignal): Promise<Operation> {
-    return this.#client.accept('deallocate', `deallocate ${id}`, signal, ({ virtualMachines }, options) =>
+    const write = { kind: 'deallocate', id, what: `deallocate ${id}` }
+    return this.#client.accept(write, signal, ({ virtualMachines }, options) =>
       virtualMachines.deallocate(this.#options.resourceGroup, id, options),
     )
   }
 
   start(id: string, signal: AbortSignal): Promise<Operation> {
-    return this.#client.accept('start', `start ${id}`, signal, ({ virtualMachines }, options) =>
+    const write = { kind: 'start', id, what: `start ${id}` }
+    return this.#client.accept(write, signal, ({ virtualMachines }, options) =>
       virtualMachines.start(this.#options.resourceGroup, id, options),
     )
   }
@@ -130,7 +136,8 @@ export class AzureVmMachines implements Machines {
         )
       }
       const group = /\/resourcegroups\/([^/]+)\//i.exec(disk.id)?.[1] ?? this.#options.resourceGroup
-      return this.#client.accept('updateDisk', `grow ${disk.name}`, signal, ({ disks }, options) =>
+      const write = { kind: 'updateDisk', id, what: `grow ${disk.name}` }
+      return this.#client.accept(write, signal, ({ disks }, options) =>
         disks.update(group, disk.name, { diskSizeGB: sizeGiB }, options),
       )
     })
@@ -176,7 +183,8 @@ export class AzureVmMachines implements Machines {
     change: { hardwareProfile: { vmSize: string } } | { proximityPlacementGroup: { id?: string } },
     signal: AbortSignal,
   ): Promise<Operation> {
-    return this.#client.accept('updateVm', `update ${vm.name}`, signal, ({ virtualMachines }, options) =>
+    const write = { kind: 'updateVm', id: vm.name, what: `update ${vm.name}` }
+    return this.#client.accept(write, signal, ({ virtualMachines }, options) =>
       virtualMachines.update(this.#options.resourceGroup, vm.name, change, {
         ...options,
         ...(vm.etag ? { ifMatch: vm.etag } : {}),
