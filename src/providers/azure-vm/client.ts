@@ -5,6 +5,7 @@ import { PortError } from '../../ports/errors.js'
 import type { AzureEnvironment } from './environment.js'
 import { asPortError, secondsOf } from './errors.js'
 import { type Pace, paceOf } from './pace.js'
+import { type Pages, pageFrom, signalOfEveryPage } from './pages.js'
 import { Places } from './places.js'
 
 /** What every call of the SDK is given. */
@@ -69,6 +70,7 @@ export class AzureClient {
       retryOptions: { maxRetries: 0 },
       ...(scope === null ? {} : { credentials: { scopes: [scope] } }),
       ...(ca === null ? {} : { tlsOptions: { ca: ca.join('\n') } }),
+      additionalPolicies: [{ policy: signalOfEveryPage, position: 'perCall' }],
     })
     const tls = ca === null ? {} : { connect: { ca: [...ca] }, requestTls: { ca: [...ca] } }
     this.#dispatcher = new EnvHttpProxyAgent(tls)
@@ -82,6 +84,28 @@ export class AzureClient {
     call: (compute: ComputeManagementClient, options: Pick<CallOptions, 'abortSignal'>) => Promise<T>,
   ): Promise<T> {
     return this.#read(kind, what, signal, (abortSignal) => call(this.#compute, { abortSignal }))
+  }
+
+  /** All items of a paged list; every page has a turn and a deadline of its own. */
+  async list<T>(
+    kind: string,
+    what: string,
+    signal: AbortSignal,
+    call: (compute: ComputeManagementClient, options: Pick<CallOptions, 'abortSignal'>) => Pages<T>,
+  ): Promise<T[]> {
+    const items: T[] = []
+    let url: string | undefined
+    do {
+      if (url !== undefined && !this.mayAsk(url))
+        throw new PortError('refused', `${what}: its next page is said to be at ${url.slice(0, 100)}`)
+      const from = url
+      const page = await this.read(kind, what, signal, (compute, options) =>
+        pageFrom(call(compute, options), from, options.abortSignal),
+      )
+      items.push(...page.items)
+      url = page.next
+    } while (url !== undefined)
+    return items
   }
 
   /** Seconds until the machine's next `accept` may go out; its place is kept. */
@@ -179,13 +203,6 @@ export class AzureClient {
       throw failure
     }
   }
-}
-
-/** All items of a paged list. */
-export async function all<T>(pages: AsyncIterable<T>): Promise<T[]> {
-  const items: T[] = []
-  for await (const item of pages) items.push(item)
-  return items
 }
 
 function json(text: string): unknown {

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { PortError } from '../../ports/errors.js'
-import { type AzureClient, all } from './client.js'
+import type { AzureClient } from './client.js'
 import { groupId, type Home, partsOf } from './ids.js'
 import { understood } from './region.js'
 import { Remembered } from './remembered.js'
@@ -63,8 +63,8 @@ export class Groups {
         ),
       )
       if (answer === null) return null
-      const sizes = await this.#client.read('groups', what, signal, ({ availabilitySets }, options) =>
-        all(availabilitySets.listAvailableSizes(group, name, options)),
+      const sizes = await this.#client.list('groups', what, signal, ({ availabilitySets }, options) =>
+        availabilitySets.listAvailableSizes(group, name, options),
       )
       return {
         ...understood(what, availabilitySet, answer),

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { PortError } from '../../ports/errors.js'
-import { type AzureClient, all } from './client.js'
+import type { AzureClient } from './client.js'
 import { Remembered } from './remembered.js'
 import { skuAnswer, usageAnswer } from './schema.js'
 import { type Size, sizeOf } from './sizes.js'
@@ -31,8 +31,8 @@ export class Region {
     return this.#sizes.get(location.toLowerCase(), async () => {
       const what = `sizes in ${location}`
       const filter = `location eq '${location}'`
-      const answers = await this.#client.read('skus', what, signal, ({ resourceSkus }, options) =>
-        all(resourceSkus.list({ ...options, filter })),
+      const answers = await this.#client.list('skus', what, signal, ({ resourceSkus }, options) =>
+        resourceSkus.list({ ...options, filter }),
       )
       const sizes = understood(what, z.array(skuAnswer), answers)
         .filter((sku) => sku.resourceType === 'virtualMachines')
@@ -44,8 +44,8 @@ export class Region {
   quotas(location: string, signal: AbortSignal): Promise<Quotas> {
     return this.#quotas.get(location.toLowerCase(), async () => {
       const what = `quota in ${location}`
-      const answers = await this.#client.read('usages', what, signal, ({ usage }, options) =>
-        all(usage.list(location, options)),
+      const answers = await this.#client.list('usages', what, signal, ({ usage }, options) =>
+        usage.list(location, options),
       )
       return new Map(
         understood(what, z.array(usageAnswer), answers).map(({ name, currentValue, limit }) => [

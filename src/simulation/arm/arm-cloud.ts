@@ -32,6 +32,8 @@ export interface ArmCloudOptions extends Partial<Omit<ArmSettings, 'delays'>> {
 }
 
 const SUBSCRIPTION = '00000000-0000-4000-8000-0000000000aa'
+/** So few that the lists of a cluster worth rolling have several pages. */
+const PAGE_SIZE = 50
 const LOCATION = 'westeurope'
 
 /**
@@ -67,6 +69,7 @@ export class ArmCloud {
       limits: options.limits ?? {},
       clusterSizes: options.clusterSizes ?? null,
       delays: { ...NO_DELAYS, ...delays },
+      pageSize: options.pageSize ?? PAGE_SIZE,
       retryAfterSeconds: options.retryAfterSeconds ?? 0,
     }
     this.nodes = new SimulatedCloud({ offerings: offeringsOf(this.settings), delays: { bootMs } })
