@@ -63,17 +63,19 @@ export class AzureClient {
     this.#places = new Places(this.#pace.writes)
     this.#endpoint = new URL(endpoint)
     this.#scope = scope ?? SCOPE
-    this.#credential = new DefaultAzureCredential()
+    const tls = ca === null ? {} : { tlsOptions: { ca: ca.join('\n') } }
+    this.#credential = new DefaultAzureCredential(tls)
     this.#compute = new ComputeManagementClient(this.#credential, subscriptionId, {
       endpoint,
       // Sleeping for as long as Retry-After says, inside an activity, is what Temporal is there for.
       retryOptions: { maxRetries: 0 },
       ...(scope === null ? {} : { credentials: { scopes: [scope] } }),
-      ...(ca === null ? {} : { tlsOptions: { ca: ca.join('\n') } }),
+      ...tls,
       additionalPolicies: [{ policy: signalOfEveryPage, position: 'perCall' }],
     })
-    const tls = ca === null ? {} : { connect: { ca: [...ca] }, requestTls: { ca: [...ca] } }
-    this.#dispatcher = new EnvHttpProxyAgent(tls)
+    this.#dispatcher = new EnvHttpProxyAgent(
+      ca === null ? {} : { connect: { ca: [...ca] }, requestTls: { ca: [...ca] } },
+    )
   }
 
   /** A call that changes nothing. `kind` names it for throttling, `what` for messages. */

@@ -21,7 +21,7 @@ import {
   keyOf,
 } from './arm-state.js'
 import { ArmWrites } from './arm-writes.js'
-import { IdentityEndpoint } from './identity-endpoint.js'
+import { IDENTITY_PATH, IdentityEndpoint } from './identity-endpoint.js'
 import { type NewVm, newVm } from './new-vm.js'
 import { StateFile } from './state-file.js'
 
@@ -87,7 +87,10 @@ export class ArmCloud {
     const { settings, faults, log } = this
     this.#requests = new ArmRequests({ settings, state, bodies: this.#bodies, writes, faults, log })
     this.#server = new ArmServer(
-      (request, response) => this.#requests.handle(request, response),
+      (request, response) =>
+        request.url?.startsWith(IDENTITY_PATH)
+          ? this.#identity.handle(request, response)
+          : this.#requests.handle(request, response),
       this.#authority.issue('noderoll ARM stand-in', ['127.0.0.1', 'localhost']),
     )
     this.#identityServer = new ArmServer(
@@ -132,7 +135,15 @@ export class ArmCloud {
 
   /** Environment with which `@azure/identity` gets its tokens here. */
   get identityEnvironment(): Record<string, string> {
-    return { IDENTITY_ENDPOINT: `${this.#identityUrl}/msi/token`, IDENTITY_HEADER: this.#identity.header }
+    return {
+      IDENTITY_ENDPOINT: `${this.#identityUrl}${IDENTITY_PATH}`,
+      IDENTITY_HEADER: this.#identity.header,
+    }
+  }
+
+  /** The same, but that tokens, too, are asked for over HTTPS, at a server that only `ca` vouches for. */
+  get secureIdentityEnvironment(): Record<string, string> {
+    return { ...this.identityEnvironment, IDENTITY_ENDPOINT: `${this.url}${IDENTITY_PATH}` }
   }
 
   get state(): ArmState {
