@@ -20,6 +20,7 @@ import { type CountedChange, quotaRefusals } from './quota.js'
 import { refusalsOf } from './refusals.js'
 import { Region } from './region.js'
 import { type AzureVm, operationAnswer } from './schema.js'
+import type { Size } from './sizes.js'
 import { type VmAndDisk, Vms } from './vms.js'
 import { warningsOf } from './warnings.js'
 
@@ -43,12 +44,16 @@ export class AzureVmMachines implements Machines {
 
   async list(signal: AbortSignal): Promise<Machine[]> {
     const found = (await this.#vms.list(signal)).filter(({ vm }) => this.#isOurs(vm))
-    return Promise.all(found.map((one) => this.#machine(one, signal)))
+    const sizes = ({ vm }: VmAndDisk) => this.#region.size(vm.location, vm.hardwareProfile.vmSize, signal)
+    return Promise.all(found.map(async (one) => this.#machine(one, await sizes(one))))
   }
 
   async get(id: string, signal: AbortSignal): Promise<Machine | null> {
     const found = await this.#vms.get(id, signal)
-    return found === null || !this.#isOurs(found.vm) ? null : this.#machine(found, signal)
+    if (found === null || !this.#isOurs(found.vm)) return null
+    const { location, hardwareProfile } = found.vm
+    // A machine that is off is started by what is read here, whether or not the sizes of the region can be listed.
+    return this.#machine(found, await this.#region.sizeIfKnown(location, hardwareProfile.vmSize, signal))
   }
 
   async offerings(signal: AbortSignal): Promise<Offering[]> {
@@ -211,9 +216,8 @@ export class AzureVmMachines implements Machines {
     throw new PortError(kind, `VM ${id} is ${power}: it is changed only while it is deallocated`)
   }
 
-  async #machine({ vm, disk }: VmAndDisk, signal: AbortSignal): Promise<Machine> {
+  #machine({ vm, disk }: VmAndDisk, size: Size | undefined): Machine {
     this.#lastSeen.set(vm.name, vm)
-    const size = await this.#region.size(vm.location, vm.hardwareProfile.vmSize, signal)
     return toMachine(vm, disk, size, this.#options.resourceGroup)
   }
 

@@ -8,6 +8,7 @@ import { type Size, sizeOf } from './sizes.js'
 /** The list is megabytes, and changes with a new generation of hardware. */
 const SIZES_SECONDS = 600
 const USAGES_SECONDS = 15
+const ASK_AGAIN_MS = 30_000
 
 /** Cores in use and allowed, by family or regional total, in lower case. */
 export type Quotas = ReadonlyMap<string, { readonly used: number; readonly limit: number }>
@@ -18,6 +19,9 @@ export class Region {
   readonly #sizes = new Remembered<ReadonlyMap<string, Size>>(SIZES_SECONDS)
   readonly #quotas = new Remembered<Quotas>(USAGES_SECONDS)
 
+  /** Who can do without the sizes does so until then. */
+  #askAgainAtMs = 0
+
   constructor(client: AzureClient) {
     this.#client = client
   }
@@ -26,12 +30,25 @@ export class Region {
     return (await this.sizes(location, signal)).get(name.toLowerCase())
   }
 
+  /** For what may be left unknown: undefined, too, where the list of sizes cannot be had just now. */
+  async sizeIfKnown(location: string, name: string, signal: AbortSignal): Promise<Size | undefined> {
+    if (performance.now() < this.#askAgainAtMs) return undefined
+    try {
+      return await this.size(location, name, signal)
+    } catch (error) {
+      signal.throwIfAborted()
+      if (!(error instanceof PortError)) throw error
+      this.#askAgainAtMs = performance.now() + ASK_AGAIN_MS
+      return undefined
+    }
+  }
+
   /** By name in lower case. */
   sizes(location: string, signal: AbortSignal): Promise<ReadonlyMap<string, Size>> {
-    return this.#sizes.get(location.toLowerCase(), async () => {
+    return this.#sizes.get(location.toLowerCase(), signal, async (shared) => {
       const what = `sizes in ${location}`
       const filter = `location eq '${location}'`
-      const answers = await this.#client.list('skus', what, signal, ({ resourceSkus }, options) =>
+      const answers = await this.#client.list('skus', what, shared, ({ resourceSkus }, options) =>
         resourceSkus.list({ ...options, filter }),
       )
       const sizes = understood(what, z.array(skuAnswer), answers)
@@ -42,9 +59,9 @@ export class Region {
   }
 
   quotas(location: string, signal: AbortSignal): Promise<Quotas> {
-    return this.#quotas.get(location.toLowerCase(), async () => {
+    return this.#quotas.get(location.toLowerCase(), signal, async (shared) => {
       const what = `quota in ${location}`
-      const answers = await this.#client.list('usages', what, signal, ({ usage }, options) =>
+      const answers = await this.#client.list('usages', what, shared, ({ usage }, options) =>
         usage.list(location, options),
       )
       return new Map(

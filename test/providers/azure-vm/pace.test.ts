@@ -6,7 +6,6 @@ import { azureEnvironment } from '../../../src/providers/azure-vm/environment.js
 import { paceOf } from '../../../src/providers/azure-vm/pace.js'
 import { QuietTimes } from '../../../src/providers/azure-vm/quiet-times.js'
 import { RateLimit } from '../../../src/providers/azure-vm/rate-limit.js'
-import { Remembered } from '../../../src/providers/azure-vm/remembered.js'
 import { signal } from '../machines-contract.js'
 
 describe('how fast Azure is asked', () => {
@@ -45,18 +44,6 @@ describe('how fast Azure is asked', () => {
       expect.objectContaining({ kind: 'throttled', retryAfterSeconds: 120 }),
     )
     expect(() => quiet.mustBeOver('getVm', 'VM w-1')).not.toThrow()
-  })
-
-  it('serves the old answer when a fresh one cannot be had, and says so when there is none', async () => {
-    const remembered = new Remembered<number>(0)
-    const failing = async () => {
-      throw new Error('throttled')
-    }
-
-    await expect(remembered.get('a', failing)).rejects.toThrow('throttled')
-    expect(await remembered.get('a', async () => 1)).toBe(1)
-    expect(await remembered.get('a', failing)).toBe(1)
-    expect(await remembered.get('a', async () => 2)).toBe(2)
   })
 })
 
