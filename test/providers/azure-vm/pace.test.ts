@@ -45,6 +45,16 @@ describe('how fast Azure is asked', () => {
     )
     expect(() => quiet.mustBeOver('getVm', 'VM w-1')).not.toThrow()
   })
+
+  it('B26 is not quiet for less because a later answer asks for less', () => {
+    const quiet = new QuietTimes()
+    quiet.begin('start', 60)
+    quiet.begin('start', 1)
+
+    expect(() => quiet.mustBeOver('start', 'start w-1')).toThrow(
+      expect.objectContaining({ kind: 'throttled', retryAfterSeconds: 60 }),
+    )
+  })
 })
 
 describe('the environment of a worker', () => {
