@@ -62,7 +62,7 @@ export async function ensureMachine(
       const state = await machines.operation(operation, attempt.signal)
       if (state.kind === 'running') return { why: [`${act.act} of ${name} is under way at the provider`] }
       if (state.kind === 'capacity') throw new PortError('capacity', `${act.act} of ${name}: ${state.why}`)
-      if (state.kind === 'failed') lastError = `: ${state.why}`
+      if (state.kind !== 'done') lastError = `: ${state.why}`
       operation = null
     }
     // The machine was seen and is left alone until then: whoever waits in line must not ask for it all the while.
