@@ -43,6 +43,7 @@ export async function ensureMachine(
   let operation = operationBefore(attempt, act)
   let sent = 0
   let isFound = false
+  let standsInLine = false
   let lastError = ''
   const limitMs = limitSeconds(attempt, act) * 1000
   const isLate = () => attempt.sinceScheduledMs() > limitMs
@@ -61,9 +62,11 @@ export async function ensureMachine(
       const state = await machines.operation(operation, attempt.signal)
       if (state.kind === 'running') return { why: [`${act.act} of ${name} is under way at the provider`] }
       if (state.kind === 'capacity') throw new PortError('capacity', `${act.act} of ${name}: ${state.why}`)
-      if (state.kind === 'failed') lastError = `: ${state.why}`
+      if (state.kind !== 'done') lastError = `: ${state.why}`
       operation = null
     }
+    // The machine was seen and is left alone until then: whoever waits in line must not ask for it all the while.
+    if (standsInLine && !isMyTurn()) return { why: [waitsForTurn(act, name)] }
     const machine = await machines.get(job.node.machineId, attempt.signal)
     if (machine === null) {
       throw failure('MachineFailed', `${act.act} of ${name}: its machine is gone at the provider`)
@@ -78,6 +81,7 @@ export async function ensureMachine(
         `${act.act} of ${name} was accepted ${sent} times, and ${sayState(name, machine)}${lastError}`,
       )
     }
+    if (!isMyTurn()) return { why: [waitsForTurn(act, name)] }
     const notYet = (await act.before?.()) ?? []
     if (notYet.length > 0) return { why: notYet }
     attempt.mayStillAct()
@@ -91,6 +95,11 @@ export async function ensureMachine(
       return { why: [`${name}: the provider is busy with it`] }
     }
     return { why: [`${act.act} of ${name} was sent`], atOnce: true }
+  }
+
+  function isMyTurn(): boolean {
+    standsInLine = (machines.turn?.(job.node.machineId) ?? 0) > 0
+    return !standsInLine
   }
 }
 
@@ -109,6 +118,10 @@ function operationBefore({ before }: Attempt, { act }: MachineAct): Operation {
   if (typeof before !== 'object' || before === null) return null
   const { act: was, operation } = before as { readonly act?: unknown; readonly operation?: unknown }
   return was === act && typeof operation === 'string' ? operation : null
+}
+
+function waitsForTurn(act: MachineAct, name: string): string {
+  return `${act.act} of ${name} waits for its turn: this worker asks the provider only so often`
 }
 
 function tooLong(act: MachineAct, name: string, why: readonly string[]): string {

@@ -1,3 +1,4 @@
+import { log } from '@temporalio/activity'
 import type { InCluster, Released, ReleaseInput } from '../api/activities.js'
 import { failure } from '../api/failures.js'
 import { capacityOf } from '../core/health.js'
@@ -5,7 +6,7 @@ import { backToQuarantineChange, clearMarksChange } from '../core/marks.js'
 import type { NodeRecord } from '../core/model.js'
 import { countPools } from '../core/next-batch.js'
 import { bounded } from '../core/progress.js'
-import { type ClusterRecord, isAnothers } from '../core/record.js'
+import { type Capacity, type ClusterRecord, isAnothers } from '../core/record.js'
 import { releaseDecision } from '../core/recovery.js'
 import { endRecord, leftCordoned, releaseDecisions } from '../core/release.js'
 import type { Connections, World } from '../ports/connections.js'
@@ -41,7 +42,7 @@ export function release(world: World) {
         const givenBack = await giveBack(world, connections, found, input, attempt)
         await tidyQuarantine(connections, found, attempt)
         const { facts, unhealthy } = await look(connections, input, attempt)
-        const capacity = capacityOf(facts.members.map((member) => member.machine))
+        const capacity = countCapacity(facts)
         // An attempt of a terminated rollout may be so late that another one has begun: the record is theirs then.
         const record = await updateRecord(connections.records, attempt, (now) =>
           isAnothers(now, holder) ? now : endRecord(now, unhealthy, capacity, input.outcome),
@@ -133,6 +134,18 @@ async function giveBackOne(
     return given ? clearMarksChange(now, { uncordon: true }) : null
   })
   return given
+}
+
+function countCapacity(facts: ClusterFacts): Capacity | null {
+  const machines = facts.members.map((member) => member.machine)
+  const unknown = machines.filter(({ cpu, memoryMiB }) => cpu === null || memoryMiB === null)
+  if (unknown.length > 0) {
+    const offerings = [...new Set(unknown.map(({ offering }) => offering))].slice(0, 10)
+    log.warn('Keeping the capacity that was counted before', {
+      reason: `the provider does not say what ${offerings.join(', ')} has`,
+    })
+  }
+  return capacityOf(machines)
 }
 
 interface Look {

@@ -41,11 +41,16 @@ function whyNoQuorum(
     : `etcd has ${up.length} healthy voters of ${voters.length}, needs ${needed}`
 }
 
-/** CKS-21: the cluster's CPU and memory from its machines' real offerings. */
-export function capacityOf(machines: readonly Machine[]): Capacity {
-  return {
-    machines: machines.length,
-    cpu: machines.reduce((sum, machine) => sum + machine.cpu, 0),
-    memoryMiB: machines.reduce((sum, machine) => sum + machine.memoryMiB, 0),
+/**
+ * CKS-21: the cluster's CPU and memory from its machines' real offerings. Null when one of them is unknown, which must not
+ * count as nothing: whoever schedules by this would believe that the cluster shrank.
+ */
+export function capacityOf(machines: readonly Machine[]): Capacity | null {
+  let [cpu, memoryMiB] = [0, 0]
+  for (const machine of machines) {
+    if (machine.cpu === null || machine.memoryMiB === null) return null
+    cpu += machine.cpu
+    memoryMiB += machine.memoryMiB
   }
+  return { machines: machines.length, cpu, memoryMiB }
 }

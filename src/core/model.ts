@@ -28,8 +28,9 @@ export interface Machine {
   /** Why the root disk can never change size (CKS-04), or null when it can grow. */
   readonly rootDiskFixed: string | null
   readonly affinityGroups: readonly AffinityGroup[]
-  readonly cpu: number
-  readonly memoryMiB: number
+  /** Null where the provider does not say what the offering has (it may be sold no more); so for memory. */
+  readonly cpu: number | null
+  readonly memoryMiB: number | null
 }
 
 export type Readiness = 'ready' | 'notReady' | 'unknown'

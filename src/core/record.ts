@@ -66,7 +66,7 @@ export function isAnothers(record: ClusterRecord, holder: string): boolean {
   return record.rollout !== null && record.rollout !== holder
 }
 
-/** CKS-07: `Updating` left behind means `Alert`, capacity recounted. */
-export function withoutHolder(record: ClusterRecord, capacity: Capacity): ClusterRecord {
-  return { ...record, state: 'Alert', rollout: null, before: null, capacity }
+/** CKS-07: `Updating` left behind means `Alert`, capacity recounted where it can be. */
+export function withoutHolder(record: ClusterRecord, capacity: Capacity | null): ClusterRecord {
+  return { ...record, state: 'Alert', rollout: null, before: null, capacity: capacity ?? record.capacity }
 }

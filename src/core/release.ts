@@ -27,14 +27,22 @@ export interface Ending {
   readonly clearLastError: boolean
 }
 
-/** The record at the end of a rollout (CKS-21): state by health, capacity recounted, lastError set, cleared or kept. */
+/**
+ * The record at the end of a rollout (CKS-21): state by health, capacity recounted (null: the count before is kept),
+ * lastError set, cleared or kept.
+ */
 export function endRecord(
   record: ClusterRecord,
   unhealthy: readonly string[],
-  capacity: Capacity,
+  capacity: Capacity | null,
   ending: Ending | null,
 ): ClusterRecord {
   const state: ClusterState = unhealthy.length === 0 ? 'Running' : 'Alert'
   const kept = ending?.clearLastError === true ? null : record.lastError
-  return { ...record, state, capacity, rollout: null, before: null, lastError: ending?.lastError ?? kept }
+  return {
+    ...record,
+    ...{ state, rollout: null, before: null },
+    capacity: capacity ?? record.capacity,
+    lastError: ending?.lastError ?? kept,
+  }
 }

@@ -55,6 +55,12 @@ export interface Machines {
   /** Another operation on the whole cluster, or its deletion, in words (CKS-02); null when there is none. */
   clusterOperation(signal: AbortSignal): Promise<string | null>
 
+  /**
+   * Seconds until a call that changes this machine may go out, where the provider counts them; its place in line is kept.
+   * Asked before the last look, so that nothing grows old between that look and the call.
+   */
+  turn?(id: string): number
+
   stop(id: string, signal: AbortSignal): Promise<Operation>
   start(id: string, signal: AbortSignal): Promise<Operation>
   /** Only on a stopped machine (CKS-17). */

@@ -9,6 +9,7 @@ import {
 import type { Setting, Variables } from '../client/setting.js'
 import type { Problem } from '../core/model.js'
 import type { PodPlace } from '../core/self-hosting.js'
+import { type AzureEnvironment, readAzureEnvironment } from '../providers/azure-vm/environment.js'
 
 const LOG_LEVELS = ['TRACE', 'DEBUG', 'INFO', 'WARN', 'ERROR'] as const
 
@@ -43,6 +44,7 @@ export function workerConfig(sources: WorkerSources): Checked<WorkerConfig> {
   const problems: Problem[] = connection.ok ? [] : [...connection.problems]
   const { env } = sources
   const pace = paceOf(sources)
+  const azure = readAzureEnvironment(env)
   const own = {
     logLevel: logLevelOf(env, problems),
     healthPort: portOf(env, problems),
@@ -51,6 +53,7 @@ export function workerConfig(sources: WorkerSources): Checked<WorkerConfig> {
     place: placeOf(env, problems),
     activitiesPerSecond: activitiesOf(pace, problems),
   }
+  problems.push(...azure.problems)
   if (!connection.ok || problems.length > 0) return { ok: false, problems }
   const described = [
     ...connection.value.described,
@@ -64,6 +67,7 @@ export function workerConfig(sources: WorkerSources): Checked<WorkerConfig> {
       value: own.activitiesPerSecond === null ? 'unlimited' : String(own.activitiesPerSecond),
       from: pace?.from ?? 'default',
     },
+    ...azureSaid(azure.environment, env),
   ]
   return { ok: true, value: { connection: connection.value, ...own, described } }
 }
@@ -154,6 +158,17 @@ function activitiesOf(pace: Setting<string> | null, problems: Problem[]): number
     fix: `write a number, ${FEWEST_ACTIVITIES_PER_SECOND} or more`,
   })
   return null
+}
+
+/** Named at start although a spec decides whether they are used: a rollout is no place to find them mistaken. */
+function azureSaid({ endpoint, scope, requestsPerSecond }: AzureEnvironment, env: Variables) {
+  const ca = env.NODEROLL_AZURE_CA_FILE || 'none of its own'
+  return [
+    said('Azure endpoint', endpoint, 'NODEROLL_AZURE_ENDPOINT', env),
+    said('Azure token scope', scope ?? 'of the public cloud', 'NODEROLL_AZURE_SCOPE', env),
+    said('Azure CA file', ca, 'NODEROLL_AZURE_CA_FILE', env),
+    said('Azure requests per second', requestsPerSecond, 'NODEROLL_AZURE_REQUESTS_PER_SECOND', env),
+  ]
 }
 
 function isPort(text: string): boolean {

@@ -121,4 +121,8 @@ describe('the capacity of a cluster', () => {
     expect(capacityOf(machines)).toEqual({ machines: 2, cpu: 12, memoryMiB: 24_576 })
     expect(capacityOf([])).toEqual({ machines: 0, cpu: 0, memoryMiB: 0 })
   })
+
+  it.each([{ cpu: null }, { memoryMiB: null }])('CKS-21 is unknown where one machine has %o', (unknown) => {
+    expect(capacityOf([aMachine('w-1', {}), aMachine('w-2', unknown)])).toBeNull()
+  })
 })

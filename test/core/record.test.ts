@@ -28,6 +28,7 @@ describe('Updating that somebody left behind', () => {
     })
     const capacity = { machines: 3, cpu: 12, memoryMiB: 1024 }
 
+    expect(withoutHolder({ ...left, capacity }, null).capacity).toEqual(capacity)
     expect(withoutHolder(left, capacity)).toEqual({
       ...left,
       state: 'Alert',

@@ -94,4 +94,8 @@ describe('the record at the end', () => {
     expect(endRecord(once, ['node w-1 is not ready'], CAPACITY, ending)).toEqual(once)
     expect(endRecord(once, ['node w-1 is not ready'], CAPACITY, null)).toEqual(once)
   })
+
+  it('CKS-21 keeps the capacity of before when it cannot be counted', () => {
+    expect(endRecord({ ...running, capacity: CAPACITY }, [], null, null).capacity).toEqual(CAPACITY)
+  })
 })

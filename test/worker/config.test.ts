@@ -78,6 +78,24 @@ describe('the settings of a worker', () => {
     })
   })
 
+  it('says how Azure is reached, and where that comes from', () => {
+    const env = { NODEROLL_AZURE_REQUESTS_PER_SECOND: '2.5' }
+
+    expect(config(env)).toMatchObject({
+      ok: true,
+      value: {
+        described: expect.arrayContaining([
+          { name: 'Azure endpoint', value: 'https://management.azure.com', from: 'default' },
+          {
+            name: 'Azure requests per second',
+            value: '2.5',
+            from: 'NODEROLL_AZURE_REQUESTS_PER_SECOND',
+          },
+        ]),
+      },
+    })
+  })
+
   it('names every mistake at once, those of the connection too', () => {
     const checked = config({
       TEMPORAL_TLS: 'TRUE',
@@ -86,6 +104,10 @@ describe('the settings of a worker', () => {
       NODEROLL_METRICS_ADDRESS: 'localhost:9464',
       NODEROLL_WORKFLOW_BUNDLE: '/nonexistent/workflows.js',
       NODEROLL_ACTIVITIES_PER_SECOND: '0',
+      NODEROLL_AZURE_ENDPOINT: 'http://management.azure.com',
+      NODEROLL_AZURE_SCOPE: 'https://management.azure.com',
+      NODEROLL_AZURE_CA_FILE: '/nonexistent/ca.pem',
+      NODEROLL_AZURE_REQUESTS_PER_SECOND: '2,5',
     })
 
     expect(checked.ok ? [] : checked.problems.map((problem) => problem.where)).toEqual([
@@ -95,6 +117,10 @@ describe('the settings of a worker', () => {
       'NODEROLL_METRICS_ADDRESS',
       'NODEROLL_WORKFLOW_BUNDLE',
       'NODEROLL_ACTIVITIES_PER_SECOND',
+      'NODEROLL_AZURE_ENDPOINT',
+      'NODEROLL_AZURE_SCOPE',
+      'NODEROLL_AZURE_CA_FILE',
+      'NODEROLL_AZURE_REQUESTS_PER_SECOND',
     ])
   })
 })

@@ -79,6 +79,10 @@ describe('noderoll worker, the process', () => {
       'node: not said (default)',
       `workflow bundle: ${bundle} (NODEROLL_WORKFLOW_BUNDLE)`,
       'activities per second: unlimited (default)',
+      'Azure endpoint: https://management.azure.com (default)',
+      'Azure token scope: of the public cloud (default)',
+      'Azure CA file: none of its own (default)',
+      'Azure requests per second: 20 (default)',
     ])
     expect(entries(worker)).toContainEqual(expect.objectContaining({ message: 'Working', timeZone: 'UTC' }))
     expect(entries(worker).at(-1)).toMatchObject({ message: 'Stopped' })

@@ -5,7 +5,8 @@ import { PortError } from '../../ports/errors.js'
 import type { AzureEnvironment } from './environment.js'
 import { asPortError, secondsOf } from './errors.js'
 import { type Pace, paceOf } from './pace.js'
-import type { RateLimit } from './rate-limit.js'
+import { type Pages, pageFrom, signalOfEveryPage } from './pages.js'
+import { Places } from './places.js'
 
 /** What every call of the SDK is given. */
 export interface CallOptions {
@@ -23,6 +24,16 @@ export interface PollAnswer {
   readonly body: unknown
 }
 
+/** A call that changes a machine. */
+export interface Write {
+  /** Names it for throttling. */
+  readonly kind: string
+  /** Of the machine. */
+  readonly id: string
+  /** For messages. */
+  readonly what: string
+}
+
 /** A takeover waits so long until no call of an old holder can be on its way any more. */
 const DEADLINE_MS = 10_000
 /** The list of sizes is megabytes. */
@@ -33,7 +44,8 @@ const SCOPE = 'https://management.azure.com/.default'
 
 /**
  * The SDK with our own patience: no retries and no polling of its own, a deadline on every request, a place in line
- * before it goes out, and every error a `PortError`.
+ * before it goes out, and every error a `PortError`. A read waits for its turn; a call that changes something does not
+ * wait in here, where nobody looks again before it goes out.
  */
 export class AzureClient {
   readonly #compute: ComputeManagementClient
@@ -42,23 +54,28 @@ export class AzureClient {
   readonly #scope: string
   readonly #dispatcher: EnvHttpProxyAgent
   readonly #pace: Pace
+  readonly #places: Places
   /** Operations not to be asked for before (monotonic milliseconds). */
   readonly #pollAfter = new Map<string, number>()
 
   constructor(subscriptionId: string, { endpoint, scope, ca, requestsPerSecond }: AzureEnvironment) {
     this.#pace = paceOf(endpoint, subscriptionId, requestsPerSecond)
+    this.#places = new Places(this.#pace.writes)
     this.#endpoint = new URL(endpoint)
     this.#scope = scope ?? SCOPE
-    this.#credential = new DefaultAzureCredential()
+    const tls = ca === null ? {} : { tlsOptions: { ca: ca.join('\n') } }
+    this.#credential = new DefaultAzureCredential(tls)
     this.#compute = new ComputeManagementClient(this.#credential, subscriptionId, {
       endpoint,
       // Sleeping for as long as Retry-After says, inside an activity, is what Temporal is there for.
       retryOptions: { maxRetries: 0 },
       ...(scope === null ? {} : { credentials: { scopes: [scope] } }),
-      ...(ca === null ? {} : { tlsOptions: { ca: ca.join('\n') } }),
+      ...tls,
+      additionalPolicies: [{ policy: signalOfEveryPage, position: 'perCall' }],
     })
-    const tls = ca === null ? {} : { connect: { ca: [...ca] }, requestTls: { ca: [...ca] } }
-    this.#dispatcher = new EnvHttpProxyAgent(tls)
+    this.#dispatcher = new EnvHttpProxyAgent(
+      ca === null ? {} : { connect: { ca: [...ca] }, requestTls: { ca: [...ca] } },
+    )
   }
 
   /** A call that changes nothing. `kind` names it for throttling, `what` for messages. */
@@ -68,19 +85,49 @@ export class AzureClient {
     signal: AbortSignal,
     call: (compute: ComputeManagementClient, options: Pick<CallOptions, 'abortSignal'>) => Promise<T>,
   ): Promise<T> {
-    return this.#call(kind, what, this.#pace.reads, signal, (abortSignal) =>
-      call(this.#compute, { abortSignal }),
-    )
+    return this.#read(kind, what, signal, (abortSignal) => call(this.#compute, { abortSignal }))
   }
 
-  /** A call that Azure accepts and works on: the URL of its operation, or null when it named none. */
-  accept(
+  /** All items of a paged list; every page has a turn and a deadline of its own. */
+  async list<T>(
     kind: string,
     what: string,
     signal: AbortSignal,
+    call: (compute: ComputeManagementClient, options: Pick<CallOptions, 'abortSignal'>) => Pages<T>,
+  ): Promise<T[]> {
+    const items: T[] = []
+    let url: string | undefined
+    do {
+      if (url !== undefined && !this.mayAsk(url))
+        throw new PortError('refused', `${what}: its next page is said to be at ${url.slice(0, 100)}`)
+      const from = url
+      const page = await this.read(kind, what, signal, (compute, options) =>
+        pageFrom(call(compute, options), from, options.abortSignal),
+      )
+      items.push(...page.items)
+      url = page.next
+    } while (url !== undefined)
+    return items
+  }
+
+  /** Seconds until the machine's next `accept` may go out; its place is kept. */
+  turn(id: string): number {
+    return this.#places.wait(id)
+  }
+
+  /**
+   * A call that Azure accepts and works on: the URL of its operation, or null when it named none. Throws `throttled`, with
+   * nothing sent, when its turn has not come.
+   */
+  async accept(
+    { kind, id, what }: Write,
+    signal: AbortSignal,
     call: (compute: ComputeManagementClient, options: CallOptions) => Accepted,
   ): Promise<string | null> {
-    return this.#call(kind, what, this.#pace.writes, signal, async (abortSignal) => {
+    signal.throwIfAborted()
+    this.#pace.quiet.mustBeOver(kind, what)
+    this.#places.use(id, what)
+    return this.#call(kind, what, signal, async (abortSignal) => {
       let operation: string | null = null
       let pause: number | null = null
       const poller = call(this.#compute, {
@@ -105,7 +152,7 @@ export class AzureClient {
   async poll(url: string, signal: AbortSignal): Promise<PollAnswer | null> {
     if (performance.now() < (this.#pollAfter.get(url) ?? 0)) return null
     const what = 'operation'
-    return this.#call('operation', what, this.#pace.reads, signal, async (abortSignal) => {
+    return this.#read('operation', what, signal, async (abortSignal) => {
       const token = await this.#credential.getToken(this.#scope, { abortSignal })
       const response = await fetch(url, {
         headers: { authorization: `Bearer ${token.token}`, accept: 'application/json' },
@@ -128,16 +175,24 @@ export class AzureClient {
     else this.#pollAfter.set(url, performance.now() + Math.min(seconds, LONGEST_POLL_PAUSE_SECONDS) * 1000)
   }
 
-  async #call<T>(
+  async #read<T>(
     kind: string,
     what: string,
-    limit: RateLimit,
     signal: AbortSignal,
     call: (abortSignal: AbortSignal) => Promise<T>,
   ): Promise<T> {
     signal.throwIfAborted()
     this.#pace.quiet.mustBeOver(kind, what)
-    await limit.turn(signal)
+    await this.#pace.reads.turn(signal)
+    return this.#call(kind, what, signal, call)
+  }
+
+  async #call<T>(
+    kind: string,
+    what: string,
+    signal: AbortSignal,
+    call: (abortSignal: AbortSignal) => Promise<T>,
+  ): Promise<T> {
     const deadlineMs = kind === 'skus' ? SIZES_DEADLINE_MS : DEADLINE_MS
     try {
       return await call(AbortSignal.any([signal, AbortSignal.timeout(deadlineMs)]))
@@ -150,13 +205,6 @@ export class AzureClient {
       throw failure
     }
   }
-}
-
-/** All items of a paged list. */
-export async function all<T>(pages: AsyncIterable<T>): Promise<T[]> {
-  const items: T[] = []
-  for await (const item of pages) items.push(item)
-  return items
 }
 
 function json(text: string): unknown {

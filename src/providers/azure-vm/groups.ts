@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { PortError } from '../../ports/errors.js'
-import { type AzureClient, all } from './client.js'
+import type { AzureClient } from './client.js'
 import { groupId, type Home, partsOf } from './ids.js'
 import { understood } from './region.js'
 import { Remembered } from './remembered.js'
@@ -39,10 +39,10 @@ export class Groups {
   /** By name or id, as a spec has it. */
   placementGroup(name: string, signal: AbortSignal): Promise<PlacementGroup | null> {
     const { group, name: short } = partsOf(groupId(name, this.#home))
-    return this.#placement.get(`${group}/${short}`, async () => {
+    return this.#placement.get(`${group}/${short}`, signal, async (shared) => {
       const what = `proximity placement group ${name}`
       const answer = await orNull(
-        this.#client.read('groups', what, signal, ({ proximityPlacementGroups }, options) =>
+        this.#client.read('groups', what, shared, ({ proximityPlacementGroups }, options) =>
           proximityPlacementGroups.get(group, short, options),
         ),
       )
@@ -55,16 +55,16 @@ export class Groups {
     const { group, name } = idOrName.startsWith('/')
       ? partsOf(idOrName)
       : { group: this.#home.resourceGroup, name: idOrName }
-    return this.#sets.get(`${group}/${name}`.toLowerCase(), async () => {
+    return this.#sets.get(`${group}/${name}`.toLowerCase(), signal, async (shared) => {
       const what = `availability set ${name}`
       const answer = await orNull(
-        this.#client.read('groups', what, signal, ({ availabilitySets }, options) =>
+        this.#client.read('groups', what, shared, ({ availabilitySets }, options) =>
           availabilitySets.get(group, name, options),
         ),
       )
       if (answer === null) return null
-      const sizes = await this.#client.read('groups', what, signal, ({ availabilitySets }, options) =>
-        all(availabilitySets.listAvailableSizes(group, name, options)),
+      const sizes = await this.#client.list('groups', what, shared, ({ availabilitySets }, options) =>
+        availabilitySets.listAvailableSizes(group, name, options),
       )
       return {
         ...understood(what, availabilitySet, answer),
@@ -75,9 +75,9 @@ export class Groups {
 
   /** Is there a group of dedicated hosts of that name? */
   hostGroup(name: string, signal: AbortSignal): Promise<boolean> {
-    return this.#hosts.get(name.toLowerCase(), async () => {
+    return this.#hosts.get(name.toLowerCase(), signal, async (shared) => {
       const answer = await orNull(
-        this.#client.read('groups', `host group ${name}`, signal, ({ dedicatedHostGroups }, options) =>
+        this.#client.read('groups', `host group ${name}`, shared, ({ dedicatedHostGroups }, options) =>
           dedicatedHostGroups.get(this.#home.resourceGroup, name, options),
         ),
       )

@@ -43,8 +43,9 @@ export function toMachine(
     rootDiskGiB: disk?.diskSizeGB ?? vm.storageProfile.osDisk.diskSizeGB ?? null,
     rootDiskFixed: whyDiskFixed(vm),
     affinityGroups: affinityGroups(vm, resourceGroup),
-    cpu: size?.cpu ?? 0,
-    memoryMiB: size?.memoryMiB ?? 0,
+    // A list that leaves one of them out does not say that there is none.
+    cpu: size?.cpu || null,
+    memoryMiB: size?.memoryMiB || null,
   }
 }
 

@@ -20,6 +20,7 @@ import { type CountedChange, quotaRefusals } from './quota.js'
 import { refusalsOf } from './refusals.js'
 import { Region } from './region.js'
 import { type AzureVm, operationAnswer } from './schema.js'
+import type { Size } from './sizes.js'
 import { type VmAndDisk, Vms } from './vms.js'
 import { warningsOf } from './warnings.js'
 
@@ -43,12 +44,16 @@ export class AzureVmMachines implements Machines {
 
   async list(signal: AbortSignal): Promise<Machine[]> {
     const found = (await this.#vms.list(signal)).filter(({ vm }) => this.#isOurs(vm))
-    return Promise.all(found.map((one) => this.#machine(one, signal)))
+    const sizes = ({ vm }: VmAndDisk) => this.#region.size(vm.location, vm.hardwareProfile.vmSize, signal)
+    return Promise.all(found.map(async (one) => this.#machine(one, await sizes(one))))
   }
 
   async get(id: string, signal: AbortSignal): Promise<Machine | null> {
     const found = await this.#vms.get(id, signal)
-    return found === null || !this.#isOurs(found.vm) ? null : this.#machine(found, signal)
+    if (found === null || !this.#isOurs(found.vm)) return null
+    const { location, hardwareProfile } = found.vm
+    // A machine that is off is started by what is read here, whether or not the sizes of the region can be listed.
+    return this.#machine(found, await this.#region.sizeIfKnown(location, hardwareProfile.vmSize, signal))
   }
 
   async offerings(signal: AbortSignal): Promise<Offering[]> {
@@ -101,15 +106,21 @@ export class AzureVmMachines implements Machines {
     return null
   }
 
+  turn(id: string): number {
+    return this.#client.turn(id)
+  }
+
   /** Deallocates: a VM that is only powered off keeps its hardware, and what cannot be changed there. */
   stop(id: string, signal: AbortSignal): Promise<Operation> {
-    return this.#client.accept('deallocate', `deallocate ${id}`, signal, ({ virtualMachines }, options) =>
+    const write = { kind: 'deallocate', id, what: `deallocate ${id}` }
+    return this.#client.accept(write, signal, ({ virtualMachines }, options) =>
       virtualMachines.deallocate(this.#options.resourceGroup, id, options),
     )
   }
 
   start(id: string, signal: AbortSignal): Promise<Operation> {
-    return this.#client.accept('start', `start ${id}`, signal, ({ virtualMachines }, options) =>
+    const write = { kind: 'start', id, what: `start ${id}` }
+    return this.#client.accept(write, signal, ({ virtualMachines }, options) =>
       virtualMachines.start(this.#options.resourceGroup, id, options),
     )
   }
@@ -130,7 +141,8 @@ export class AzureVmMachines implements Machines {
         )
       }
       const group = /\/resourcegroups\/([^/]+)\//i.exec(disk.id)?.[1] ?? this.#options.resourceGroup
-      return this.#client.accept('updateDisk', `grow ${disk.name}`, signal, ({ disks }, options) =>
+      const write = { kind: 'updateDisk', id, what: `grow ${disk.name}` }
+      return this.#client.accept(write, signal, ({ disks }, options) =>
         disks.update(group, disk.name, { diskSizeGB: sizeGiB }, options),
       )
     })
@@ -176,7 +188,8 @@ export class AzureVmMachines implements Machines {
     change: { hardwareProfile: { vmSize: string } } | { proximityPlacementGroup: { id?: string } },
     signal: AbortSignal,
   ): Promise<Operation> {
-    return this.#client.accept('updateVm', `update ${vm.name}`, signal, ({ virtualMachines }, options) =>
+    const write = { kind: 'updateVm', id: vm.name, what: `update ${vm.name}` }
+    return this.#client.accept(write, signal, ({ virtualMachines }, options) =>
       virtualMachines.update(this.#options.resourceGroup, vm.name, change, {
         ...options,
         ...(vm.etag ? { ifMatch: vm.etag } : {}),
@@ -203,9 +216,8 @@ export class AzureVmMachines implements Machines {
     throw new PortError(kind, `VM ${id} is ${power}: it is changed only while it is deallocated`)
   }
 
-  async #machine({ vm, disk }: VmAndDisk, signal: AbortSignal): Promise<Machine> {
+  #machine({ vm, disk }: VmAndDisk, size: Size | undefined): Machine {
     this.#lastSeen.set(vm.name, vm)
-    const size = await this.#region.size(vm.location, vm.hardwareProfile.vmSize, signal)
     return toMachine(vm, disk, size, this.#options.resourceGroup)
   }
 

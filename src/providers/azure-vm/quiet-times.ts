@@ -21,7 +21,9 @@ export class QuietTimes {
     )
   }
 
+  /** An answer to a call that was already on its way never makes the time shorter. */
   begin(kind: string, seconds: number): void {
-    this.#until.set(kind, performance.now() + Math.min(seconds, LONGEST_SECONDS) * 1000)
+    const until = performance.now() + Math.min(seconds, LONGEST_SECONDS) * 1000
+    this.#until.set(kind, Math.max(until, this.#until.get(kind) ?? 0))
   }
 }

@@ -35,19 +35,29 @@ export function quotaRefusals(
   }
   const refusals: Record<string, string[]> = {}
   for (const one of changes) {
-    const reasons = countsOf(one).flatMap(([name, cores]) => (cores > 0 ? (missing.get(name) ?? []) : []))
-    if (reasons.length > 0) refusals[one.change.machine.id] = [...new Set(reasons)]
+    const reasons = [...countsOf(one)].flatMap(([name, cores]) =>
+      cores > 0 ? (missing.get(name) ?? []) : [],
+    )
+    if (reasons.length > 0) refusals[one.change.machine.id] = reasons
   }
   return refusals
 }
 
-/** What one change adds to which quota, and takes from which. */
-function countsOf({ has, wants, spot }: CountedChange): [name: string, cores: number][] {
-  const before = has?.cpu ?? 0
-  if (spot) return [['lowprioritycores', wants.cpu - before]]
-  return [
-    ['cores', wants.cpu - before],
-    [wants.family.toLowerCase(), wants.cpu],
-    ...(has === undefined ? [] : [[has.family.toLowerCase(), -before] as [string, number]]),
-  ]
+/** What one change adds to which quota, or takes from it. Within a family only the difference counts. */
+function countsOf({ has, wants, spot }: CountedChange): ReadonlyMap<string, number> {
+  const before = has?.cores ?? 0
+  const difference = wants.cores - before
+  if (spot) return new Map([['lowprioritycores', difference]])
+  const family = wants.family.toLowerCase()
+  if (has === undefined || has.family.toLowerCase() === family) {
+    return new Map([
+      ['cores', difference],
+      [family, difference],
+    ])
+  }
+  return new Map([
+    ['cores', difference],
+    [family, wants.cores],
+    [has.family.toLowerCase(), -before],
+  ])
 }

@@ -5,7 +5,10 @@ import type { skuAnswer } from './schema.js'
 export interface Size {
   readonly name: string
   readonly family: string
+  /** What a machine of it has; of a constrained size fewer than are paid for. */
   readonly cpu: number
+  /** What the quota counts. */
+  readonly cores: number
   readonly memoryMiB: number
   readonly tempDisk: boolean
   readonly architecture: string
@@ -32,8 +35,8 @@ export function sizeOf(sku: z.output<typeof skuAnswer>, location: string): Size 
   return {
     name: sku.name,
     family: sku.family ?? '',
-    // Of a constrained size fewer can be used than are paid for.
     cpu: number('vCPUsAvailable') || number('vCPUs'),
+    cores: number('vCPUs'),
     memoryMiB: Math.round(number('MemoryGB') * 1024),
     tempDisk: number('MaxResourceVolumeMB') > 0,
     architecture: capability('CpuArchitectureType') ?? 'x64',

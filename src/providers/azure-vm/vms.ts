@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { PortError } from '../../ports/errors.js'
-import { type AzureClient, all } from './client.js'
+import type { AzureClient } from './client.js'
 import { orNull } from './groups.js'
 import { type Home, partsOf } from './ids.js'
 import { understood } from './region.js'
@@ -29,8 +29,8 @@ export class Vms {
     const { resourceGroup } = this.#home
     const [vms, disks] = await Promise.all([
       this.#listVms(signal),
-      this.#client.read('listDisks', `disks of ${resourceGroup}`, signal, (compute, options) =>
-        all(compute.disks.listByResourceGroup(resourceGroup, options)),
+      this.#client.list('listDisks', `disks of ${resourceGroup}`, signal, (compute, options) =>
+        compute.disks.listByResourceGroup(resourceGroup, options),
       ),
     ])
     const known = new Map(
@@ -88,8 +88,8 @@ export class Vms {
   async #listVms(signal: AbortSignal): Promise<unknown[]> {
     const { resourceGroup } = this.#home
     const list = (expand: { expand?: 'instanceView' }) =>
-      this.#client.read('listVms', `VMs of ${resourceGroup}`, signal, ({ virtualMachines }, options) =>
-        all(virtualMachines.list(resourceGroup, { ...options, ...expand })),
+      this.#client.list('listVms', `VMs of ${resourceGroup}`, signal, ({ virtualMachines }, options) =>
+        virtualMachines.list(resourceGroup, { ...options, ...expand }),
       )
     try {
       return await list({ expand: 'instanceView' })

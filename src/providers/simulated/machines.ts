@@ -1,8 +1,9 @@
+import type { z } from 'zod'
 import type { Machine } from '../../core/model.js'
 import { PortError } from '../../ports/errors.js'
 import type { Machines, MachineWants, Offering, Operation, OperationState } from '../../ports/machines.js'
+import { SameQuestion } from '../../ports/same-question.js'
 import { SimulatedClient } from './client.js'
-import { SameQuestion } from './same-question.js'
 import {
   acceptedAnswer,
   affinityGroupsAnswer,
@@ -14,14 +15,15 @@ import {
   type SimulatedOptions,
 } from './schema.js'
 
+/** Settings are judged for thousands of machines in a row: an answer this young serves the next of them, too. */
+const LASTS_MS = 1_000
+
 /** Machines of a simulated cloud, over its HTTP API. */
 export class SimulatedMachines implements Machines {
   readonly #client: SimulatedClient
   readonly #cluster: string
-  readonly #offerings = new SameQuestion((signal) => this.offerings(signal))
-  readonly #groups = new SameQuestion((signal) =>
-    this.#client.call('/affinity-groups', affinityGroupsAnswer, { signal }),
-  )
+  readonly #offerings = new SameQuestion<Offering[]>(LASTS_MS)
+  readonly #groups = new SameQuestion<z.output<typeof affinityGroupsAnswer>>(LASTS_MS)
 
   constructor({ url, cluster }: SimulatedOptions) {
     this.#client = new SimulatedClient(url)
@@ -49,7 +51,7 @@ export class SimulatedMachines implements Machines {
   async refusals(machine: Machine, wants: MachineWants, signal: AbortSignal): Promise<string[]> {
     const reasons: string[] = []
     if (wants.offering !== null) {
-      const offerings = await this.#offerings.answer(signal)
+      const offerings = await this.#offerings.answer(signal, (shared) => this.offerings(shared))
       if (!offerings.some(({ name }) => name === wants.offering)) {
         reasons.push(`there is no offering ${wants.offering}`)
       }
@@ -115,7 +117,9 @@ export class SimulatedMachines implements Machines {
   }
 
   async #groupRefusals(wanted: readonly string[], signal: AbortSignal): Promise<string[]> {
-    const { affinityGroups } = await this.#groups.answer(signal)
+    const { affinityGroups } = await this.#groups.answer(signal, (shared) =>
+      this.#client.call('/affinity-groups', affinityGroupsAnswer, { signal: shared }),
+    )
     return wanted.flatMap((name) => {
       const group = affinityGroups.find((one) => one.name === name)
       if (group === undefined) return [`there is no affinity group ${name}`]

@@ -21,7 +21,7 @@ import {
   keyOf,
 } from './arm-state.js'
 import { ArmWrites } from './arm-writes.js'
-import { IdentityEndpoint } from './identity-endpoint.js'
+import { IDENTITY_PATH, IdentityEndpoint } from './identity-endpoint.js'
 import { type NewVm, newVm } from './new-vm.js'
 import { StateFile } from './state-file.js'
 
@@ -32,6 +32,8 @@ export interface ArmCloudOptions extends Partial<Omit<ArmSettings, 'delays'>> {
 }
 
 const SUBSCRIPTION = '00000000-0000-4000-8000-0000000000aa'
+/** So few that the lists of a cluster worth rolling have several pages. */
+const PAGE_SIZE = 50
 const LOCATION = 'westeurope'
 
 /**
@@ -67,6 +69,7 @@ export class ArmCloud {
       limits: options.limits ?? {},
       clusterSizes: options.clusterSizes ?? null,
       delays: { ...NO_DELAYS, ...delays },
+      pageSize: options.pageSize ?? PAGE_SIZE,
       retryAfterSeconds: options.retryAfterSeconds ?? 0,
     }
     this.nodes = new SimulatedCloud({ offerings: offeringsOf(this.settings), delays: { bootMs } })
@@ -84,7 +87,10 @@ export class ArmCloud {
     const { settings, faults, log } = this
     this.#requests = new ArmRequests({ settings, state, bodies: this.#bodies, writes, faults, log })
     this.#server = new ArmServer(
-      (request, response) => this.#requests.handle(request, response),
+      (request, response) =>
+        request.url?.startsWith(IDENTITY_PATH)
+          ? this.#identity.handle(request, response)
+          : this.#requests.handle(request, response),
       this.#authority.issue('noderoll ARM stand-in', ['127.0.0.1', 'localhost']),
     )
     this.#identityServer = new ArmServer(
@@ -129,7 +135,15 @@ export class ArmCloud {
 
   /** Environment with which `@azure/identity` gets its tokens here. */
   get identityEnvironment(): Record<string, string> {
-    return { IDENTITY_ENDPOINT: `${this.#identityUrl}/msi/token`, IDENTITY_HEADER: this.#identity.header }
+    return {
+      IDENTITY_ENDPOINT: `${this.#identityUrl}${IDENTITY_PATH}`,
+      IDENTITY_HEADER: this.#identity.header,
+    }
+  }
+
+  /** The same, but that tokens, too, are asked for over HTTPS, at a server that only `ca` vouches for. */
+  get secureIdentityEnvironment(): Record<string, string> {
+    return { ...this.identityEnvironment, IDENTITY_ENDPOINT: `${this.url}${IDENTITY_PATH}` }
   }
 
   get state(): ArmState {

@@ -6,6 +6,7 @@ import type { ArmBodies } from './arm-bodies.js'
 import { type ArmCall, parseArmCall } from './arm-calls.js'
 import { type ArmFaultEffect, type ArmFaults, type ArmMatch, armMatches } from './arm-faults.js'
 import type { ArmLog, ArmRequest } from './arm-log.js'
+import { pageOf } from './arm-pages.js'
 import { answerRead } from './arm-reads.js'
 import { fieldsOf } from './arm-rules.js'
 import type { ArmSettings } from './arm-settings.js'
@@ -62,7 +63,8 @@ export class ArmRequests {
     await this.#runHooks('arrival', entry)
     const fault = faults.take(entry)
     if (fault?.kind === 'cut') return lose(entry, response)
-    const given = this.#answer(call, entry, body, request, { fault, origin })
+    const answered = this.#answer(call, entry, body, request, { fault, origin })
+    const given = pageOf(call.call, answered, url, this.#parts.settings.pageSize)
     const full = withCommonHeaders(given, method)
     Object.assign(entry, { status: full.status, answerHeaders: full.headers, answerBody: full.body })
     await this.#runHooks('answer', entry)

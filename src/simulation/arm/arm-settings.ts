@@ -10,6 +10,8 @@ export interface ArmSettings {
   /** Sizes that the hardware under an allocated VM can run; null: all. */
   readonly clusterSizes: readonly string[] | null
   readonly delays: ArmDelays
+  /** Items of a list in one answer. */
+  readonly pageSize: number
   /** The seconds of `Retry-After` on an accepted call and on its first poll. */
   readonly retryAfterSeconds: number
 }

@@ -2,6 +2,8 @@ import { randomBytes } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { sendJson } from '../cloud-server.js'
 
+export const IDENTITY_PATH = '/msi/token'
+
 const TOKEN_SECONDS = 86_400
 
 /** The managed identity endpoint of an app service: what `IDENTITY_ENDPOINT` and `IDENTITY_HEADER` point to. */
@@ -10,7 +12,7 @@ export class IdentityEndpoint {
 
   async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const url = new URL(request.url ?? '/', 'http://identity')
-    if (url.pathname !== '/msi/token') return sendJson(response, 404, { error: 'not found' })
+    if (url.pathname !== IDENTITY_PATH) return sendJson(response, 404, { error: 'not found' })
     if (request.headers['x-identity-header'] !== this.header)
       return sendJson(response, 401, { error: 'wrong X-IDENTITY-HEADER' })
     sendJson(response, 200, {

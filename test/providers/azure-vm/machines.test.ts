@@ -50,6 +50,14 @@ describe('Azure VMs', () => {
     expect(matches.get('w-1')?.map(({ name }) => name)).toEqual(['Pool-VM-11'])
   })
 
+  it('CKS-21 does not know the CPU and memory of a size that Azure no longer lists', async () => {
+    addVm(arm, 'w-1', { size: 'Standard_D2s_v1' })
+
+    expect(await machines.list(signal())).toMatchObject([
+      { name: 'w-1', offering: 'Standard_D2s_v1', cpu: null, memoryMiB: null },
+    ])
+  })
+
   it('keeps to the VMs with its tag, where there is one', async () => {
     addVm(arm, 'w-1', { tags: { Cluster: 'prod' } })
     addVm(arm, 'bastion', {})

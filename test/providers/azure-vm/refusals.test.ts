@@ -3,9 +3,10 @@ import type { MachineType } from '../../../src/core/model.js'
 import type { MachineWants } from '../../../src/ports/machines.js'
 import type { AzureVmMachines } from '../../../src/providers/azure-vm/machines.js'
 import type { ArmCloud, ArmCloudOptions } from '../../../src/simulation/arm/arm-cloud.js'
+import type { ArmSku } from '../../../src/simulation/arm/arm-skus.js'
 import type { NewVm } from '../../../src/simulation/arm/new-vm.js'
 import { signal, theMachine } from '../machines-contract.js'
-import { addVm, GROUP, machinesOn, startArm } from './stand-in.js'
+import { addVm, GROUP, machinesOn, REGION, SKUS, startArm } from './stand-in.js'
 
 const NOTHING: MachineWants = { offering: null, rootDiskGiB: null, affinityGroups: null }
 
@@ -241,6 +242,41 @@ describe('quota and warnings of all changes together', () => {
     ])
   })
 
+  it('CKS-04 does not refuse a VM that shrinks because the family of its size is used up by another', async () => {
+    // The two cores that w-1 gives back are not enough for the fourteen that w-2 needs more.
+    const big = sizeLike('Standard_D16s_v3', { vCPUs: 16, vCPUsAvailable: 16 })
+    await start({ skus: [...SKUS, big], limits: { standardDSv3Family: 8 } })
+    addVm(arm, 'w-1', { size: 'Standard_D4s_v3' })
+    addVm(arm, 'w-2', { size: 'Standard_D2s_v3' })
+    const change = async (name: string, offering: string) => {
+      const machine = await theMachine(machines, name)
+      return { machine, type: 'worker' as const, wants: { ...NOTHING, offering } }
+    }
+
+    const { refusals } = await machines.together(
+      [await change('w-1', 'Standard_D2s_v3'), await change('w-2', 'Standard_D16s_v3')],
+      signal(),
+    )
+
+    expect(refusals).toEqual({
+      'w-2': [expect.stringMatching(/quota standarddsv3family .*: 6 of 8 cores are in use and 12 more/)],
+    })
+  })
+
+  it('CKS-04 counts all cores of a size of which fewer can be used', async () => {
+    const half = sizeLike('Standard_D16-8s_v3', { vCPUs: 16, vCPUsAvailable: 8 })
+    await start({ skus: [...SKUS, half], limits: { cores: 10 } })
+    addVm(arm, 'w-1')
+
+    const { refusals } = await together(['w-1'], { offering: 'Standard_D16-8s_v3' })
+
+    expect(refusals['w-1']).toEqual([expect.stringMatching(/quota cores .* 14 more are needed/)])
+    arm.change('w-1', (vm) => {
+      vm.size = 'Standard_D16-8s_v3'
+    })
+    expect(await theMachine(machines, 'w-1')).toMatchObject({ cpu: 8 })
+  })
+
   it('counts spot VMs against the spot quota', async () => {
     await start({ limits: { cores: 0, lowPriorityCores: 3 } })
     addVm(arm, 'w-1', { priority: 'Spot' })
@@ -263,3 +299,12 @@ describe('quota and warnings of all changes together', () => {
     ])
   })
 })
+
+/** A size like a recorded one but for its cores. */
+function sizeLike(name: string, cores: Record<'vCPUs' | 'vCPUsAvailable', number>): ArmSku {
+  const like = SKUS.find((sku) => sku.name === 'Standard_D4s_v3' && sku.locations.includes(REGION))
+  if (like === undefined) throw new Error('no recorded size to be like')
+  const others = (like.capabilities ?? []).filter((one) => !(one.name in cores))
+  const own = Object.entries(cores).map(([key, value]) => ({ name: key, value: String(value) }))
+  return { ...like, name, capabilities: [...others, ...own] }
+}

@@ -62,6 +62,19 @@ describe('an attempt that takes over from one that died', () => {
     expect(arm.log.acts(false)).toEqual(['start w-1'])
   })
 
+  it.each([
+    ['cancelled', { canceled: true }],
+    ['overtaken by another', {}],
+  ])('B26 says why its operation was %s when it comes to nothing', async (_, how) => {
+    const error = { code: 'OperationPreempted', message: 'preempted by a more recent operation' }
+    arm.faults.add({ call: 'start', count: null, effect: { kind: 'operationFails', error, ...how } })
+
+    await expect(resumes((world) => startMachine(world)(job), undefined)).rejects.toMatchObject({
+      type: 'MachineFailed',
+      message: expect.stringMatching(/accepted 2 times.*OperationPreempted: preempted by a more recent/),
+    })
+  })
+
   /** Runs an attempt until its call was accepted and its heartbeat says so, then ends it. */
   async function dies(
     step: (world: ReturnType<typeof worldOf>) => Promise<unknown>,

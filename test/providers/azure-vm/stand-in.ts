@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { afterAll, expect } from 'vitest'
+import type { AzureEnvironment } from '../../../src/providers/azure-vm/environment.js'
 import { AzureVmMachines } from '../../../src/providers/azure-vm/machines.js'
 import { azureVmOptions } from '../../../src/providers/azure-vm/options.js'
 import { ArmCloud, type ArmCloudOptions } from '../../../src/simulation/arm/arm-cloud.js'
@@ -43,12 +44,17 @@ export function addVm(arm: ArmCloud, name: string, changes: Partial<NewVm> = {})
 }
 
 /** The provider as a worker makes it, but for where its settings come from. */
-export function machinesOn(arm: ArmCloud, options: Record<string, unknown> = {}): AzureVmMachines {
+export function machinesOn(
+  arm: ArmCloud,
+  options: Record<string, unknown> = {},
+  environment: Partial<AzureEnvironment> = {},
+): AzureVmMachines {
   const { subscriptionId } = arm.settings
   return new AzureVmMachines(azureVmOptions.parse({ subscriptionId, resourceGroup: GROUP, ...options }), {
     endpoint: arm.url,
     scope: null,
     ca: [arm.ca],
     requestsPerSecond: 10_000,
+    ...environment,
   })
 }

@@ -95,7 +95,7 @@ describe('the ARM stand-in held to Microsoft’s own tools', () => {
   it('Microsoft’s Python client rolls a VM on it', async (context) => {
     const folder = await installPythonClient()
     if (typeof folder !== 'string') return context.skip(folder.missing)
-    arm = await startArm()
+    arm = await startArm({ pageSize: 5 })
     addVm(arm, 'w-1')
     const caFile = join(await mkdtemp(join(tmpdir(), 'noderoll-arm-')), 'ca.pem')
     await writeFile(caFile, arm.ca)
