@@ -14,7 +14,8 @@ let run: (name: string, input: unknown) => Promise<unknown>
 vi.mock('../../../src/workflows/steps.js', () => ({
   SLACK_SECONDS: 120,
   SHORT_SECONDS: 300,
-  step: (name: string, _options: unknown, input: unknown) => run(name, input),
+  step: (name: string, _options: unknown, input: unknown) =>
+    run(name, typeof input === 'function' ? input() : input),
 }))
 
 const OLD = 'Standard_D2s_v3'
