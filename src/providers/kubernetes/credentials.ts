@@ -59,7 +59,8 @@ export class Credentials {
   async #apply(): Promise<Session> {
     const config = this.#load()
     const cluster = config.getCurrentCluster()
-    if (cluster === null) throw new PortError('refused', 'The kubeconfig names no cluster.')
+    if (cluster === null)
+      throw new PortError('refused', 'The kubeconfig names no cluster.', { notAllowed: true })
     const options: https.RequestOptions = {}
     await ask(config, options)
     for (const endpoint of this.#access.endpoints) checkServer(endpoint)
@@ -125,6 +126,7 @@ function makeDispatcher(tls: { [K in keyof Tls]: Tls[K] | undefined }, proxyUrl:
     throw new PortError(
       'refused',
       'The proxy-url of the kubeconfig is not supported: only http and https are.',
+      { notAllowed: true },
     )
   }
   return new ProxyAgent({ ...limits, uri: proxyUrl, requestTls: connect, connect: { timeout: PATIENCE_MS } })
