@@ -2,6 +2,7 @@ import type { NodeJob } from '../../api/activities.js'
 import { failure } from '../../api/failures.js'
 import { whoseTurn } from '../../core/drain/order.js'
 import { type PodsLeft, sortPods } from '../../core/drain/pods-left.js'
+import { silentSeconds } from '../../core/drain/silence.js'
 import { type PodStanding, sayWaits } from '../../core/drain/standing.js'
 import type { NodeRecord } from '../../core/model.js'
 import { type BudgetRecord, type PodRecord, podName, selectsLabels } from '../../core/pods.js'
@@ -85,7 +86,7 @@ export class NodeDrain {
     const pods = await this.#pods.current(signal)
     const left = sortPods(pods, this.#job.policy, {
       daemonSets: await this.#daemonSets.of(pods, signal),
-      kubeletSilent: this.#node.ready !== 'ready',
+      silentSeconds: silentSeconds(this.#node, Date.now()),
     })
     this.#mustBeAllowed(left)
     await this.#volumes?.mustBeReadable(signal)
