@@ -54,7 +54,7 @@ export function verifyNode(world: World) {
               ),
           },
           look: () => verifying.look(),
-        })
+        }).finally(() => verifying.end())
         if (node !== 'noNode') await verifying.giveBack(node)
         return { warnings: verifying.warnings }
       }),
@@ -82,6 +82,9 @@ class Verifying {
     const { input, connections, attempt } = this
     const holdsMember = input.node.etcdMember && connections.controlPlane !== null
     const name = batchNodeName(input.node)
+    // A look that throws is none that was good, so it breaks the window, too.
+    const { goodSince } = this
+    this.goodSince = null
     const [machine, node, etcd, apiServer] = await Promise.all([
       connections.machines.get(input.node.machineId, attempt.signal),
       this.findNode(),
@@ -101,11 +104,8 @@ class Verifying {
     }
     const why = whyNotBack(expected, { machine, node: kept, etcd, apiServer })
     if (why.length === 0 && kept !== null) why.push(...(await this.podsNotReady(kept.name)))
-    if (why.length > 0) {
-      this.goodSince = null
-      return { why: why.map((one) => `${name}: ${one}`) }
-    }
-    this.goodSince ??= performance.now()
+    if (why.length > 0) return { why: why.map((one) => `${name}: ${one}`) }
+    this.goodSince = goodSince ?? performance.now()
     const left = input.limits.settleSeconds * 1000 - (performance.now() - this.goodSince)
     return left <= 0
       ? { done: kept ?? 'noNode' }
@@ -115,7 +115,13 @@ class Verifying {
   /** Begins only when there is a pod to wait for: most nodes come back with all of them. */
   podsWatch(wake: () => void): Watching {
     this.wake = wake
-    return { close: () => this.pods?.close() }
+    return { close: () => this.end() }
+  }
+
+  /** The first look may have opened it, and the wait ended before it began its watches. */
+  end(): void {
+    this.pods?.close()
+    this.pods = null
   }
 
   private async podsNotReady(name: string): Promise<string[]> {
