@@ -18,12 +18,13 @@ const NOTHING: Drained = { evicted: 0, warnings: [] }
  * Evicts what the policy allows, in its order, and waits until each evicted pod's UID is gone (CKS-16, B01, B02) and the
  * volumes of those pods are detached. Cordons again when somebody uncordons meanwhile (B03). Throws `DrainRefused` before
  * the first eviction when a pod may not be evicted, and `DrainBlocked` at the deadline, naming pods, budgets and their
- * arithmetic.
+ * arithmetic. A refusal that no pod is the reason of is `NotAllowed`: it would meet every other node, too, and says nothing
+ * against this one.
  */
 export function drainNode(world: World) {
   return async (input: DrainJob & { limitSeconds: number }): Promise<Drained> =>
     attempting(batchNodeName(input.node), (attempt) =>
-      orFailure(`drain of ${batchNodeName(input.node)}`, 'DrainBlocked', async () => {
+      orFailure(`drain of ${batchNodeName(input.node)}`, 'NotAllowed', async () => {
         const connections = await world.connect(input.target)
         try {
           const node = await myNode(world, connections, input, attempt)

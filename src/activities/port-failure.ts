@@ -7,7 +7,7 @@ const LONGEST_PAUSE_SECONDS = 120
 
 /**
  * A port's error as a failure of the step: what may pass by itself is retried within the caller's budget, a refusal
- * is final with the given type. Anything else is a bug and stays what it is.
+ * is final with the given type, or as `NotAllowed` where it is not about this step. Anything else is a bug and stays what it is.
  */
 function portFailure(error: unknown, where: string, refusedAs: FailureType): unknown {
   if (!(error instanceof PortError)) return error
@@ -24,7 +24,7 @@ function portFailure(error: unknown, where: string, refusedAs: FailureType): unk
       return failure('CapacityUnavailable', sentence)
     case 'notFound':
     case 'refused':
-      return failure(refusedAs, sentence)
+      return failure(error.notAllowed ? 'NotAllowed' : refusedAs, sentence)
     default:
       return error.kind satisfies never
   }

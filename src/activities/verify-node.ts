@@ -54,7 +54,7 @@ export function verifyNode(world: World) {
               ),
           },
           look: () => verifying.look(),
-        })
+        }).finally(() => verifying.end())
         if (node !== 'noNode') await verifying.giveBack(node)
         return { warnings: verifying.warnings }
       }),
@@ -81,6 +81,9 @@ class Verifying {
   async look(): Promise<Seen<NodeRecord | 'noNode'>> {
     const { input, connections, attempt } = this
     const holdsMember = input.node.etcdMember && connections.controlPlane !== null
+    // A look that throws is none that was good, so it breaks the window, too.
+    const { goodSince } = this
+    this.goodSince = null
     const finding = this.findNode()
     // A member and an API server go by the name of the Node, also of one that had none before and has joined.
     const name = input.node.node ?? (await finding)?.name ?? input.node.machineName
@@ -103,11 +106,8 @@ class Verifying {
     }
     const why = whyNotBack(expected, { machine, node: kept, etcd, apiServer })
     if (why.length === 0 && kept !== null) why.push(...(await this.podsNotReady(kept.name)))
-    if (why.length > 0) {
-      this.goodSince = null
-      return { why: why.map((one) => `${name}: ${one}`) }
-    }
-    this.goodSince ??= performance.now()
+    if (why.length > 0) return { why: why.map((one) => `${name}: ${one}`) }
+    this.goodSince = goodSince ?? performance.now()
     const left = input.limits.settleSeconds * 1000 - (performance.now() - this.goodSince)
     return left <= 0
       ? { done: kept ?? 'noNode' }
@@ -117,7 +117,13 @@ class Verifying {
   /** Begins only when there is a pod to wait for: most nodes come back with all of them. */
   podsWatch(wake: () => void): Watching {
     this.wake = wake
-    return { close: () => this.pods?.close() }
+    return { close: () => this.end() }
+  }
+
+  /** The first look may have opened it, and the wait ended before it began its watches. */
+  end(): void {
+    this.pods?.close()
+    this.pods = null
   }
 
   private async podsNotReady(name: string): Promise<string[]> {

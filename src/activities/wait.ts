@@ -22,6 +22,12 @@ export interface Waiting<T> {
   readonly watchesFirst?: boolean
   /** Part of what is looked at cannot be watched (etcd, machines): look as often as without a watch. */
   readonly partlyWatched?: boolean
+  /**
+   * Shortest pause between a look and the next one that a watch asks for, in seconds, and never shorter than the look took:
+   * one that reads a whole cloud must not follow every event of any node. The first event after a quiet time is looked at
+   * at once.
+   */
+  readonly leastSeconds?: number
   /** Longest time between two looks, in seconds: the net under a dead watch. */
   readonly slowestSeconds: number
   /**
@@ -53,6 +59,7 @@ export async function waitFor<T>(attempt: Attempt, waiting: Waiting<T>): Promise
     for (;;) {
       attempt.signal.throwIfAborted()
       changed = false
+      const lookedAt = performance.now()
       const seen = waiting.limit === null ? await waiting.look() : await lookAnyway(waiting)
       if ('done' in seen) return seen.done
       const left = waiting.limit === null ? null : waiting.limit.seconds * 1000 - attempt.sinceScheduledMs()
@@ -63,16 +70,21 @@ export async function waitFor<T>(attempt: Attempt, waiting: Waiting<T>): Promise
         continue
       }
       watches ??= watched()
+      const endedAt = performance.now()
+      const rest = waiting.leastSeconds === undefined ? 0 : endedAt - lookedAt
       await attempt.waitsFor(seen.why)
       const waited = performance.now() - beganAt
       const slowest = waiting.slowestSeconds * 1000
       const isWatched = watches.length > 0 && waiting.partlyWatched !== true
-      const growing = isWatched ? slowest : Math.max(waited / 20, Math.min(waited, DOUBLING_UNTIL_MS))
-      const until = seen.againMs ?? Math.max(left ?? slowest, 0)
+      const growing = isWatched ? slowest : Math.max(waited / 20, Math.min(waited, DOUBLING_UNTIL_MS), rest)
+      const until = (seen.againMs ?? Math.max(left ?? slowest, 0)) + 1
       if (!changed)
-        await pause(Math.min(slowest, growing, until + 1), attempt.signal, (now) => {
+        await pause(Math.min(slowest, growing, until), attempt.signal, (now) => {
           wake = now
         })
+      if (!changed) continue
+      const restsUntil = endedAt + Math.min(until, Math.max((waiting.leastSeconds ?? 0) * 1000, rest))
+      await pause(restsUntil - performance.now(), attempt.signal, () => undefined)
     }
   } finally {
     for (const watch of watches ?? []) watch.close()
@@ -96,6 +108,7 @@ function pause(
   signal: AbortSignal,
   giveWake: (wake: () => void) => void,
 ): Promise<void> {
+  if (milliseconds <= 0) return Promise.resolve()
   return new Promise((resolve) => {
     const end = () => {
       clearTimeout(timer)

@@ -18,6 +18,7 @@ export const FAILURE_TYPES = [
   'VerifyFailed',
   'OutcomeUnknown',
   'LeaseLost',
+  'NotAllowed',
   'Unreachable',
   'ReleaseIncomplete',
 ] as const

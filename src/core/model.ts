@@ -46,6 +46,8 @@ export interface NodeRecord {
   /** Null when empty, masked or shared with another node: such a boot id proves nothing. */
   readonly bootId: string | null
   readonly ready: Readiness
+  /** Since when `ready` is unknown, in the words of the node lifecycle controller: no node writes that itself. */
+  readonly unknownSince?: string
   readonly unschedulable: boolean
   readonly controlPlane: boolean
   readonly ephemeralStorageKiB: number | null

@@ -14,16 +14,19 @@ export class PortError extends Error {
   readonly kind: PortErrorKind
   /** Seconds the other side asked to be left alone, when it said so. */
   readonly retryAfterSeconds: number | null
+  /** A refusal of noderoll itself, whatever it asks about: a permission it lacks, credentials nobody accepts. */
+  readonly notAllowed: boolean
 
   constructor(
     kind: PortErrorKind,
     message: string,
-    options: { retryAfterSeconds?: number; cause?: unknown } = {},
+    options: { retryAfterSeconds?: number; notAllowed?: boolean; cause?: unknown } = {},
   ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause })
     this.name = 'PortError'
     this.kind = kind
     this.retryAfterSeconds = options.retryAfterSeconds ?? null
+    this.notAllowed = options.notAllowed ?? false
   }
 }
 

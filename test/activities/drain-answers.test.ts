@@ -137,6 +137,21 @@ describe('what the answers to evictions lead to', () => {
     expect(tries).toHaveLength(2)
   })
 
+  it('CKS-16 K1 a missing permission is no blocked drain: it ends at once, and says what is missing', async () => {
+    for (const name of ['a', 'b']) await bed.addPod(name)
+    const rules =
+      'pods "a" is forbidden: User "noderoll" cannot create resource "pods/eviction" in API group "" in the namespace "default"'
+    bed.parts.proxy.on({ path: /eviction$/ }, answer(403, status(403, rules)))
+
+    await expect(bed.drain({ policy: { parallelEvictions: 1 } })).rejects.toMatchObject({
+      type: 'NotAllowed',
+      nonRetryable: true,
+      message: `drain of w-1: Could not evict pod default/a: ${rules} (403).`,
+    })
+
+    expect(await bed.evictions()).toEqual([])
+  })
+
   it.each<[string, Verdict]>([
     ['an internal error', answer(500, status(500, 'etcd leader changed'))],
     ['an error of something in between', answer(502, 'bad gateway')],
@@ -203,16 +218,21 @@ describe('a DaemonSet of which nobody can say whether it exists', () => {
   })
   afterEach(() => bed.parts.controlPlane.controllerManager.resume())
 
-  it.each<[string, Verdict, RegExp]>([
-    ['is refused', answer(403, status(403, 'no')), /^drain of w-1: Could not .*agent.*: no \(403\)/],
-    ['fails for ever', answer(500, status(500, 'etcd is gone')), /etcd is gone/],
+  it.each<[string, Verdict, string, RegExp]>([
+    [
+      'is refused',
+      answer(403, status(403, 'no')),
+      'NotAllowed',
+      /^drain of w-1: Could not .*agent.*: no \(403\)/,
+    ],
+    ['fails for ever', answer(500, status(500, 'etcd is gone')), 'DrainBlocked', /etcd is gone/],
   ])(
     'CKS-16 ANSWER-17 fails the drain before the first eviction when the question %s',
-    async (_, verdict, message) => {
+    async (_, verdict, type, message) => {
       bed.parts.proxy.on({ path: /daemonsets/ }, verdict)
 
       await expect(bed.drain({ limitSeconds: 3 })).rejects.toMatchObject({
-        type: 'DrainBlocked',
+        type,
         message: expect.stringMatching(message),
       })
 

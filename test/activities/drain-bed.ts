@@ -14,11 +14,11 @@ import type { KubeObject } from '../support/kube-api.js'
 import { waitUntil } from '../support/wait.js'
 
 const ROLLOUT = { workflowId: 'cluster-rollout/prod', firstRunId: 'first-run' }
-const RUN = 'run-1'
+export const RUN = 'run-1'
 const TOKEN = 'token-1'
 
 /** Asked for its name only: nobody takes a Lease over here. */
-const EXECUTIONS: Executions = {
+export const EXECUTIONS: Executions = {
   server: 'temporal.example:7233',
   namespace: 'default',
   host: 'localhost',

@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { addBudget, NODES, PODS, patient } from '../providers/kubernetes/bed.js'
+import { addBudget, BUDGETS, NODES, PODS, patient } from '../providers/kubernetes/bed.js'
 import type { KubeObject } from '../support/kube-api.js'
+import { answer } from '../support/proxy.js'
 import { DrainBed } from './drain-bed.js'
 
 const BINDING = '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings'
@@ -181,6 +182,66 @@ describe('drain.onBlocked: force', () => {
       'example.com/hold',
     ])
   })
+
+  /** Lets `act` happen after the turn is taken, right before the pod would be deleted. */
+  function onceTurnIsTaken(act: () => Promise<unknown>): void {
+    bed.parts.proxy.on(
+      ({ method, path, body }) =>
+        method !== 'GET' && path.includes('/configmaps') && body.includes('lastForced'),
+      async () => {
+        await act()
+        return undefined
+      },
+      { times: 1 },
+    )
+  }
+
+  it('CKS-24 deletes nothing when it has lost its Lease since it last looked', async () => {
+    await bindForce()
+    await addHeld(['a'])
+    onceTurnIsTaken(() => bed.loseLease())
+
+    await expect(bed.drain(LONG)).rejects.toMatchObject({ type: 'LeaseLost' })
+
+    expect(await deletions()).toEqual([])
+  })
+
+  it('CKS-16 deletes no pod that its budget has let go meanwhile', async () => {
+    await bindForce()
+    const [pod] = await addHeld(['a'], 300)
+    onceTurnIsTaken(async () => {
+      await bed.parts.admin.ok('DELETE', `${BUDGETS}/held`)
+      await bed.untilEvicted('a')
+    })
+    const drain = bed.start(LONG)
+    await drain.untilWaitsFor(/^pod default\/a is terminating/)
+    await bed.endPod('a')
+
+    expect(await drain.end).toMatchObject({ warnings: [] })
+    expect(pod?.metadata.name).toBe('a')
+    expect(await deletions()).toEqual([])
+  })
+
+  it.each([
+    ['a webhook', 403, 'admission webhook "keep" denied the request: a is precious'],
+    ['the API server', 422, 'a is no good'],
+  ])(
+    'CKS-16 what %s says against one deletion is told as it is, and no missing role',
+    async (_, code, message) => {
+      await bindForce()
+      await addHeld(['a'])
+      bed.parts.proxy.on({ method: 'DELETE' }, answer(code, { kind: 'Status', code, message }))
+
+      const end = bed.drain({ ...LONG, limitSeconds: 25_004 })
+
+      await expect(end).rejects.toMatchObject({
+        type: 'DrainBlocked',
+        message: expect.stringContaining(message),
+      })
+      await expect(end).rejects.not.toThrow('ClusterRole')
+      expect(await lastForced()).toBeNull()
+    },
+  )
 
   it('CKS-16 without the permission nothing is forced, no turn is used up, and the missing role is named', async () => {
     await addHeld(['a'])

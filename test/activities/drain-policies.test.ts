@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { PodSelector } from '../../src/core/spec.js'
-import { NODES, PODS } from '../providers/kubernetes/bed.js'
+import { NODES, PODS, patient } from '../providers/kubernetes/bed.js'
 import { waitUntil } from '../support/wait.js'
 import { DrainBed } from './drain-bed.js'
 
@@ -122,25 +122,51 @@ describe('pods that a drain leaves, or lets end', () => {
     expect(await drain.end).toMatchObject({ evicted: 0, warnings: [] })
   })
 
-  it.each(['False', 'Unknown'])(
-    'B02 on a node whose Ready is %s terminating pods are waited for only so long',
-    async (status) => {
-      await bed.addPod('stuck', { graceSeconds: 300 })
-      await bed.parts.admin.ok('DELETE', `${PODS}/stuck`)
-      const drain = bed.start({ policy: { unreachableWaitSeconds: 1 } })
-      await drain.untilWaitsFor(/^pod default\/stuck is terminating/)
+  /** Whoever writes it: the kubelet itself, or the node lifecycle controller when it no longer hears of it. */
+  async function sayReady(status: string, since: number | null): Promise<void> {
+    const lastTransitionTime = since === null ? null : new Date(since).toISOString().replace(/\.\d+/, '')
+    await bed.parts.admin.ok('PATCH', `${NODES}/w-1/status`, {
+      status: { conditions: [{ type: 'Ready', status, lastTransitionTime }] },
+    })
+  }
 
-      await bed.parts.admin.ok('PATCH', `${NODES}/w-1/status`, {
-        status: { conditions: [{ type: 'Ready', status }] },
-      })
+  it('B02 on a node whose kubelet has been silent for long terminating pods are waited for only so long', async () => {
+    await bed.addPod('stuck', { graceSeconds: 300 })
+    await bed.parts.admin.ok('DELETE', `${PODS}/stuck`)
+    const drain = bed.start({ policy: { unreachableWaitSeconds: 2 } })
+    await drain.untilWaitsFor(/^pod default\/stuck is terminating/)
 
-      expect(await drain.end).toMatchObject({
-        evicted: 0,
-        warnings: [expect.stringContaining('drain.unreachableWait on a node not ready')],
-      })
-      expect(await stillThere()).toEqual(['stuck'])
-    },
-  )
+    await sayReady('Unknown', Date.now() - 60_000)
+
+    expect(await drain.end).toMatchObject({
+      evicted: 0,
+      warnings: [expect.stringContaining('drain.unreachableWait on a node that is silent as long')],
+    })
+    expect(await stillThere()).toEqual(['stuck'])
+  })
+
+  it.each([
+    ['has long said that it is not ready', 'False', 1_000],
+    ['is silent, nobody says since when', 'Unknown', null],
+  ])('B02 pods of a node whose kubelet %s keep their grace', async (_, status, since) => {
+    const { cluster } = await bed.parts.open({})
+    await bed.addPod('db', { graceSeconds: 900 })
+    await bed.parts.admin.ok('DELETE', `${PODS}/db`)
+    await waitUntil(
+      async () => {
+        const pods = await cluster.podsOn('w-1', patient())
+        return pods.some(({ deletionAgeSeconds }) => (deletionAgeSeconds ?? 0) > 3)
+      },
+      { for: 'a pod that terminates for 4 s', everyMs: 200 },
+    )
+    await sayReady(status, since)
+    const drain = bed.start({ policy: { unreachableWaitSeconds: 2 } })
+
+    await drain.untilWaitsFor(/^pod default\/db is terminating/)
+    await bed.endPod('db')
+
+    expect(await drain.end).toMatchObject({ evicted: 0, warnings: [] })
+  })
 })
 
 describe('the settle time of load balancers', () => {

@@ -137,7 +137,7 @@ describe('drain.volumes: detach', () => {
     bed.parts.proxy.on({ path: /volumeattachments/ }, answer(code, status))
 
     await expect(bed.drain()).rejects.toMatchObject({
-      type: 'DrainBlocked',
+      type: 'NotAllowed',
       nonRetryable: true,
       message: expect.stringContaining(
         'needs the permission to list and watch volumeattachments.storage.k8s.io (deploy/rbac.yaml); grant it, or set drain.volumes to ignore',

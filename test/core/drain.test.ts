@@ -12,7 +12,7 @@ const STRICT: DrainPolicy = { ...DRAIN_POLICY, emptyDir: 'refuse' }
 const LENIENT: DrainPolicy = { ...STRICT, barePods: 'evict', emptyDir: 'delete' }
 const DAEMON_SET = { apiVersion: 'apps/v1', kind: 'DaemonSet', name: 'logs' }
 const KEEP = { namespace: null, matchLabels: { keep: 'yes' }, matchExpressions: [] }
-const FACTS: DrainFacts = { daemonSets: new Set(['shop/logs']), kubeletSilent: false }
+const FACTS: DrainFacts = { daemonSets: new Set(['shop/logs']), silentSeconds: 0 }
 
 function fixture<T>(path: string): T {
   return JSON.parse(readFileSync(new URL(`../fixtures/${path}`, import.meta.url), 'utf8'))
@@ -194,15 +194,16 @@ describe('what a drain does with a pod', () => {
     expect(`${verdict.kind}: ${verdict.why}`).toBe(expected)
   })
 
-  it.each<[number, string]>([
-    [300, 'wait: is terminating'],
-    [301, 'skip: terminating for longer than drain.unreachableWait on a node not ready'],
+  it.each<[number, number, string]>([
+    [300, 3_000, 'wait: is terminating'],
+    [3_000, 300, 'wait: is terminating'],
+    [301, 301, 'skip: terminating for longer than drain.unreachableWait on a node that is silent as long'],
   ])(
-    'B02 a pod that terminates for %i s on a node whose kubelet is silent: %s',
-    (deletionAgeSeconds, expected) => {
+    'B02 a pod that terminates for %i s on a node whose kubelet is silent for %i s: %s',
+    (deletionAgeSeconds, silentSeconds, expected) => {
       const pod = aPod({ terminating: true, deletionAgeSeconds })
 
-      const { kind, why } = podVerdict(pod, STRICT, { ...FACTS, kubeletSilent: true })
+      const { kind, why } = podVerdict(pod, STRICT, { ...FACTS, silentSeconds })
 
       expect(`${kind}: ${why}`).toBe(expected)
     },
@@ -346,7 +347,7 @@ function verdictOf(row: Row): string {
     overdueSeconds: pod.deletionAgeSeconds ?? null,
   })
   const daemonSets = new Set(controller?.exists ? [`shop/${controller.name}`] : [])
-  return podVerdict(record, policyFor(row), { daemonSets, kubeletSilent: false }).kind
+  return podVerdict(record, policyFor(row), { daemonSets, silentSeconds: 0 }).kind
 }
 
 describe('the verdicts of other drains', () => {
@@ -395,7 +396,7 @@ describe('the verdicts of kubectl drain on pods of real clusters', () => {
       const item = objects.get(row.file)?.[row.index]
       const pod = podRecord(readPod(item), Date.parse('2022-01-27T14:45:00Z'))
       const daemonSet = daemonSetOf(pod)
-      const facts = { daemonSets: new Set(daemonSet === null ? [] : [daemonSet]), kubeletSilent: false }
+      const facts = { daemonSets: new Set(daemonSet === null ? [] : [daemonSet]), silentSeconds: 0 }
       const said = podVerdict(pod, policyOf(oracle.options[option] ?? {}), facts).kind
       const theirs = ours((row.verdict[option] ?? '').replace('+warning', ''))
       return said === theirs ? [] : [`${row.name}: ${theirs}, we ${said}`]

@@ -41,7 +41,7 @@ export class Evictions {
   #wanted: readonly PodRecord[] = []
   #allowedUntilMs = 0
   #timer: NodeJS.Timeout | undefined
-  #bug: unknown = null
+  #ended: unknown = null
 
   constructor(options: EvictionsOptions) {
     this.#options = options
@@ -50,10 +50,10 @@ export class Evictions {
 
   /**
    * From now on these pods are evicted and no others, in this order, until `untilMs` (on the monotonic clock) unless asked
-   * again. Returns at once. Throws what an eviction threw that was no answer.
+   * again. Returns at once. Throws what an eviction threw that was no answer about its pod.
    */
   want(pods: readonly PodRecord[], untilMs: number): void {
-    if (this.#bug !== null) throw this.#bug
+    if (this.#ended !== null) throw this.#ended
     this.#wanted = pods
     this.#allowedUntilMs = untilMs
     this.#pump()
@@ -73,7 +73,7 @@ export class Evictions {
   #pump(): void {
     clearTimeout(this.#timer)
     const now = performance.now()
-    if (now > this.#allowedUntilMs || this.#bug !== null) return
+    if (now > this.#allowedUntilMs || this.#ended !== null) return
     const idle = this.#wanted.filter(({ uid }) => !this.#underWay.has(uid))
     const due = idle.filter(({ uid }) => this.#dueAtMs(uid) <= now)
     const room = Math.max(0, this.#pace.widthAt(now) - this.#underWay.size)
@@ -130,8 +130,9 @@ export class Evictions {
 
   /** One pod's error ends no other pod's eviction. */
   #failed(pod: PodRecord, error: unknown, sentAtMs: number): void {
-    if (!(error instanceof PortError)) {
-      this.#bug ??= error
+    // What is not about this pod ends the drain: no other one would fare better.
+    if (!(error instanceof PortError) || (error.kind === 'refused' && error.notAllowed)) {
+      this.#ended ??= error
       return
     }
     const { kind, message, retryAfterSeconds } = error

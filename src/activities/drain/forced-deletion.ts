@@ -1,10 +1,11 @@
 import { type Forced, podToForce, secondsToNextForce } from '../../core/drain/force.js'
 import type { PodStanding } from '../../core/drain/standing.js'
 import type { NodeRecord } from '../../core/model.js'
-import { podName } from '../../core/pods.js'
+import { type PodRecord, podName } from '../../core/pods.js'
 import type { DrainPolicy } from '../../core/spec.js'
+import type { DeletionAnswer } from '../../ports/cluster.js'
 import type { Connections } from '../../ports/connections.js'
-import { portErrorKind } from '../../ports/errors.js'
+import { PortError } from '../../ports/errors.js'
 import type { Attempt } from '../attempt.js'
 import { updateRecord } from '../update-record.js'
 
@@ -29,6 +30,7 @@ export class ForcedDeletion {
   readonly #attempt: Attempt
   #askAgainAtMs = 0
   #refused: string | null = null
+  #forbidden = false
 
   constructor(connections: Connections, policy: DrainPolicy, attempt: Attempt) {
     this.#connections = connections
@@ -42,21 +44,28 @@ export class ForcedDeletion {
     return this.#refused === null ? [] : [this.#refused]
   }
 
-  /** Deletes at most one pod of these. */
-  async forceOne(left: readonly PodStanding[], node: NodeRecord): Promise<void> {
-    if (this.#policy.onBlocked !== 'force' || this.#refused !== null) return
+  /**
+   * Deletes at most one pod of these. `mayStill` is asked right before that, for taking the turn takes its time: it throws
+   * when the node is no longer ours, and is false when the pod is no longer held.
+   */
+  async forceOne(
+    left: readonly PodStanding[],
+    node: NodeRecord,
+    mayStill: (pod: PodRecord) => Promise<boolean>,
+  ): Promise<void> {
+    if (this.#policy.onBlocked !== 'force' || this.#forbidden) return
     if (performance.now() < this.#askAgainAtMs) return
     const drainSeconds = this.#attempt.sinceScheduledMs() / 1000
     const found = podToForce(left, drainSeconds, this.#policy.force)
     if (found === null || found.standing.kind !== 'held') return
     this.#askAgainAtMs = performance.now() + ASK_RECORD_SECONDS * 1000
     const { pod } = found
-    if (!(await this.#mayDelete(found))) return
+    this.#refused = null
+    // Asked before the turn is taken, so that a missing permission does not use it up.
+    if ((await this.#delete(pod, true)) !== 'accepted') return
     const forced: Forced = { at: new Date().toISOString(), pod: podName(pod), node: node.name }
-    if (!(await this.#claimTurn(forced))) return
-    this.#attempt.mayStillAct()
-    const answer = await this.#connections.cluster.deletePod(pod, false, this.#attempt.signal)
-    if (answer === 'gone') return
+    if (!(await this.#claimTurn(forced)) || !(await mayStill(pod))) return
+    if ((await this.#delete(pod, false)) !== 'accepted') return
     const warning =
       `pod ${podName(pod)} on ${node.name} was deleted although ${found.standing.why}: ` +
       `the drain had lasted ${Math.round(drainSeconds)} s (drain.onBlocked is force)`
@@ -65,14 +74,18 @@ export class ForcedDeletion {
     await this.#connections.cluster.nodeEvent(node, 'Warning', 'DeletedPastBudget', warning)
   }
 
-  /** Asked before the turn is taken, so that a missing permission does not use it up. */
-  async #mayDelete({ pod }: PodStanding): Promise<boolean> {
+  /** What is said against this one pod may change; a missing permission does not while the drain lasts. */
+  async #delete(pod: PodRecord, tryOnly: boolean): Promise<DeletionAnswer | 'refused'> {
+    this.#attempt.mayStillAct()
     try {
-      return (await this.#connections.cluster.deletePod(pod, true, this.#attempt.signal)) === 'accepted'
+      return await this.#connections.cluster.deletePod(pod, tryOnly, this.#attempt.signal)
     } catch (error) {
-      if (portErrorKind(error) !== 'refused') throw error
-      this.#refused = `nothing is forced: ${(error as Error).message} drain.onBlocked force needs the ClusterRole noderoll-force (deploy/rbac.yaml)`
-      return false
+      if (!(error instanceof PortError) || error.kind !== 'refused') throw error
+      this.#forbidden = error.notAllowed
+      this.#refused = error.notAllowed
+        ? `nothing is forced: ${error.message} drain.onBlocked force needs the ClusterRole noderoll-force (deploy/rbac.yaml)`
+        : `pod ${podName(pod)} is not forced: ${error.message}`
+      return 'refused'
     }
   }
 

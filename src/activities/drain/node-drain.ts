@@ -2,6 +2,7 @@ import type { NodeJob } from '../../api/activities.js'
 import { failure } from '../../api/failures.js'
 import { whoseTurn } from '../../core/drain/order.js'
 import { type PodsLeft, sortPods } from '../../core/drain/pods-left.js'
+import { silentSeconds } from '../../core/drain/silence.js'
 import { type PodStanding, sayWaits } from '../../core/drain/standing.js'
 import type { NodeRecord } from '../../core/model.js'
 import { type BudgetRecord, type PodRecord, podName, selectsLabels } from '../../core/pods.js'
@@ -85,7 +86,7 @@ export class NodeDrain {
     const pods = await this.#pods.current(signal)
     const left = sortPods(pods, this.#job.policy, {
       daemonSets: await this.#daemonSets.of(pods, signal),
-      kubeletSilent: this.#node.ready !== 'ready',
+      silentSeconds: silentSeconds(this.#node, Date.now()),
     })
     this.#mustBeAllowed(left)
     await this.#volumes?.mustBeReadable(signal)
@@ -122,15 +123,25 @@ export class NodeDrain {
 
   /** Lease, token and cordon: now and then, and whenever the node has changed. */
   async #mustBeMine(): Promise<void> {
-    const now = performance.now()
-    if (now - this.#reassuredAtMs >= REASSURE_MS) {
-      this.#nodeChanged = false
-      this.#node = (await myNode(this.#world, this.#connections, this.#job, this.#attempt)) ?? this.#node
-      this.#reassuredAtMs = now
-    }
+    if (performance.now() - this.#reassuredAtMs >= REASSURE_MS) await this.#reassure()
     if (this.#node.unschedulable && !this.#nodeChanged) return
     this.#nodeChanged = false
     this.#node = await cordonedNode(this.#connections.cluster, this.#attempt, this.#job)
+  }
+
+  async #reassure(): Promise<void> {
+    const now = performance.now()
+    this.#nodeChanged = false
+    this.#node = (await myNode(this.#world, this.#connections, this.#job, this.#attempt)) ?? this.#node
+    this.#reassuredAtMs = now
+  }
+
+  /** As things are now, and only while the node is still ours: evictions and others have gone on meanwhile. */
+  async #isStillHeld(pod: PodRecord): Promise<boolean> {
+    await this.#reassure()
+    const pods = (await this.#pods?.current(this.#attempt.signal)) ?? []
+    const isThere = pods.some(({ uid, terminating }) => uid === pod.uid && !terminating)
+    return isThere && this.#evictions.standingOf(pod).kind === 'held'
   }
 
   #mustBeAllowed({ refused }: PodsLeft): void {
@@ -163,7 +174,7 @@ export class NodeDrain {
       })),
       ...left.wait.map(({ pod, why }) => ({ pod, standing: { kind: 'waits', why } as const })),
     ]
-    await this.#forced.forceOne(standings, this.#node)
+    await this.#forced.forceOne(standings, this.#node, (pod) => this.#isStillHeld(pod))
     const why = [...this.#forced.refused, ...sayWaits(standings)]
     const atWork = standings.some(({ standing: { kind } }) => kind !== 'failed' && kind !== 'queued')
     if (!atWork) {

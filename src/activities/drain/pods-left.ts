@@ -1,5 +1,6 @@
 import { daemonSetOf } from '../../core/drain/filters.js'
 import { type PodsLeft, sortPods } from '../../core/drain/pods-left.js'
+import { silentSeconds } from '../../core/drain/silence.js'
 import type { NodeRecord } from '../../core/model.js'
 import type { PodRecord } from '../../core/pods.js'
 import type { DrainPolicy } from '../../core/spec.js'
@@ -9,13 +10,13 @@ import type { Attempt } from '../attempt.js'
 /** The pods that still have to go, from one fresh read of the node's pods and their DaemonSets. */
 export async function toBeGone(
   cluster: Cluster,
-  node: Pick<NodeRecord, 'name' | 'ready'>,
+  node: Pick<NodeRecord, 'name' | 'ready' | 'unknownSince'>,
   policy: DrainPolicy,
   attempt: Pick<Attempt, 'signal'>,
 ): Promise<PodsLeft> {
   const pods = await cluster.podsOn(node.name, attempt.signal)
   const daemonSets = await new DaemonSets(cluster).of(pods, attempt.signal)
-  return sortPods(pods, policy, { daemonSets, kubeletSilent: node.ready !== 'ready' })
+  return sortPods(pods, policy, { daemonSets, silentSeconds: silentSeconds(node, Date.now()) })
 }
 
 /** Which DaemonSets exist; each is asked for once. */

@@ -70,7 +70,7 @@ async function explained<T>(ask: () => Promise<T>, permission: string): Promise<
       kind,
       `${(error as Error).message} drain.volumes is detach, which needs the permission to ${permission} ` +
         '(deploy/rbac.yaml); grant it, or set drain.volumes to ignore',
-      { cause: error },
+      { cause: error, notAllowed: true },
     )
   }
 }

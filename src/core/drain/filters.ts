@@ -54,7 +54,8 @@ function runningDaemonSetPod(pod: PodRecord, policy: DrainPolicy, facts: DrainFa
 
 /**
  * The machine is stopped right after the drain, so that whatever still runs of such a pod ends with it: `skipWaitForDelete`
- * therefore begins when the pod's own grace has ended (kubectl's rule). A silent kubelet gives no grace.
+ * therefore begins when the pod's own grace has ended (kubectl's rule). A kubelet that has been
+ * silent for long gives no grace; one that was silent for a moment does.
  */
 function abandonedPod(pod: PodRecord, policy: DrainPolicy, facts: DrainFacts): PodVerdict | null {
   const { skipWaitForDeleteSeconds, unreachableWaitSeconds } = policy
@@ -62,8 +63,9 @@ function abandonedPod(pod: PodRecord, policy: DrainPolicy, facts: DrainFacts): P
   if (skipWaitForDeleteSeconds !== null && (pod.overdueSeconds ?? 0) > skipWaitForDeleteSeconds) {
     return { kind: 'skip', why: `terminating for longer than drain.skipWaitForDelete`, givenUp: true }
   }
-  if (facts.kubeletSilent && (pod.deletionAgeSeconds ?? 0) > unreachableWaitSeconds) {
-    const why = `terminating for longer than drain.unreachableWait on a node not ready`
+  const bothSeconds = Math.min(facts.silentSeconds, pod.deletionAgeSeconds ?? 0)
+  if (bothSeconds > unreachableWaitSeconds) {
+    const why = `terminating for longer than drain.unreachableWait on a node that is silent as long`
     return { kind: 'skip', why, givenUp: true }
   }
   return null

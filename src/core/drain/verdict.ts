@@ -11,6 +11,6 @@ export type PodVerdict =
 export interface DrainFacts {
   /** `namespace/name` of the DaemonSets that pods name as owner and that exist. */
   readonly daemonSets: ReadonlySet<string>
-  /** The node's Ready is not True: nobody may be there to end its pods. */
-  readonly kubeletSilent: boolean
+  /** How long nobody has heard of the node's kubelet: nobody may be there to end its pods. */
+  readonly silentSeconds: number
 }

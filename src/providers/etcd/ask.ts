@@ -98,6 +98,8 @@ async function connectionsWith({ caFile, certFile, keyFile }: TlsFiles): Promise
   return new Agent({
     connect: {
       timeout: DEADLINE_MS,
+      // Said explicitly, since NODE_TLS_REJECT_UNAUTHORIZED=0 in a worker's environment would win otherwise.
+      rejectUnauthorized: true,
       ...(ca === undefined ? {} : { ca }),
       ...(cert === undefined || key === undefined ? {} : { cert, key }),
     },

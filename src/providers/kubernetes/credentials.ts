@@ -3,7 +3,7 @@ import type { KubeConfig } from '@kubernetes/client-node'
 import { Agent, type Dispatcher, ProxyAgent } from 'undici'
 import type { KubernetesAccess } from '../../core/spec.js'
 import { PortError } from '../../ports/errors.js'
-import { PATIENCE_MS } from './deadline.js'
+import { DeadlineError, PATIENCE_MS, unlessAborted, withDeadline } from './deadline.js'
 import { checkServer, loadKubeConfig } from './kubeconfig.js'
 
 /** Everything a request needs besides its path. */
@@ -19,6 +19,9 @@ type Tls = Pick<https.RequestOptions, 'ca' | 'cert' | 'key' | 'passphrase' | 'se
 /** Slightly below the idle limit of common load balancers, so that a write rarely meets a connection just closed. */
 const KEEP_ALIVE_MS = 20_000
 
+/** Nobody waits longer for a plugin: it is left alone, and the next request starts another. */
+const PLUGIN_MS = 30_000
+
 /**
  * What the kubeconfig says, as client-node reads it: CA, token, client certificate, exec plugin. The connections are
  * ours: client-node makes a new agent, and so a new TLS handshake, for every single request.
@@ -26,6 +29,7 @@ const KEEP_ALIVE_MS = 20_000
 export class Credentials {
   readonly #access: KubernetesAccess
   #config: KubeConfig | null = null
+  #isStale = false
   #connections: { readonly key: string; readonly dispatcher: Dispatcher } | null = null
   #underWay: Promise<Session> | null = null
 
@@ -43,7 +47,7 @@ export class Credentials {
 
   /** Reads the kubeconfig and asks the exec plugin again next time: what we have is no longer accepted. */
   forget(): void {
-    this.#config = null
+    this.#isStale = true
   }
 
   async close(): Promise<void> {
@@ -53,24 +57,31 @@ export class Credentials {
   }
 
   async #apply(): Promise<Session> {
-    this.#config ??= loadKubeConfig(this.#access)
-    const cluster = this.#config.getCurrentCluster()
-    if (cluster === null) throw new PortError('refused', 'The kubeconfig names no cluster.')
+    const config = this.#load()
+    const cluster = config.getCurrentCluster()
+    if (cluster === null)
+      throw new PortError('refused', 'The kubeconfig names no cluster.', { notAllowed: true })
     const options: https.RequestOptions = {}
-    try {
-      await this.#config.applyToHTTPSOptions(options)
-    } catch {
-      // The message may hold what a plugin printed, and that may be a credential.
-      const command = this.#config.getCurrentUser()?.exec?.command
-      const source = command ? `The plugin ${command}` : 'A file'
-      throw new PortError('refused', `${source} named by the kubeconfig gave no credentials: try it by hand.`)
-    }
+    await ask(config, options)
     for (const endpoint of this.#access.endpoints) checkServer(endpoint)
     return {
       servers: [...new Set([cluster.server, ...this.#access.endpoints].map(withoutSlash))],
       headers: textHeaders(options.headers),
       dispatcher: this.#dispatcher(options, cluster.proxyUrl ?? null),
     }
+  }
+
+  /** One that has been understood before may be half written now, and read again later. */
+  #load(): KubeConfig {
+    if (this.#config !== null && !this.#isStale) return this.#config
+    try {
+      this.#config = loadKubeConfig(this.#access)
+    } catch (error) {
+      if (this.#config === null || !(error instanceof PortError)) throw error
+      throw new PortError('unreachable', error.message, { cause: error })
+    }
+    this.#isStale = false
+    return this.#config
   }
 
   #dispatcher({ ca, cert, key, passphrase, servername }: Tls, proxyUrl: string | null): Dispatcher {
@@ -85,6 +96,25 @@ export class Credentials {
   }
 }
 
+/**
+ * Puts the credentials into `options`. A plugin or file that gives none now may do so later: what a plugin asks for a token
+ * can be out for a moment. Throws `PortError` `unreachable` then, without what it printed: that may be a credential.
+ */
+async function ask(config: KubeConfig, options: https.RequestOptions): Promise<void> {
+  const command = config.getCurrentUser()?.exec?.command
+  const source = `${command ? `The plugin ${command}` : 'A file'} named by the kubeconfig`
+  try {
+    // Shared by everybody who asks meanwhile, so that no single caller's end may end it.
+    await withDeadline(PLUGIN_MS, new AbortController().signal, (limit) =>
+      unlessAborted(config.applyToHTTPSOptions(options), limit),
+    )
+  } catch (error) {
+    const hangs = error instanceof DeadlineError
+    const what = hangs ? `has not ended after ${PLUGIN_MS / 1000} s` : 'gave no credentials'
+    throw new PortError('unreachable', `${source} ${what}: try it by hand.`)
+  }
+}
+
 function makeDispatcher(tls: { [K in keyof Tls]: Tls[K] | undefined }, proxyUrl: string | null): Dispatcher {
   const given = Object.fromEntries(Object.entries(tls).filter(([, part]) => part !== undefined))
   // Said explicitly, since NODE_TLS_REJECT_UNAUTHORIZED=0 in a worker's environment would win otherwise.
@@ -96,6 +126,7 @@ function makeDispatcher(tls: { [K in keyof Tls]: Tls[K] | undefined }, proxyUrl:
     throw new PortError(
       'refused',
       'The proxy-url of the kubeconfig is not supported: only http and https are.',
+      { notAllowed: true },
     )
   }
   return new ProxyAgent({ ...limits, uri: proxyUrl, requestTls: connect, connect: { timeout: PATIENCE_MS } })

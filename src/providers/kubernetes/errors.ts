@@ -66,11 +66,10 @@ export function isForbiddenByRules(answer: Answer): boolean {
 export function answerError(answer: Answer, doing: string): PortError {
   const status = statusOf(answer)
   const retryAfterSeconds = answer.retryAfterSeconds ?? status?.details?.retryAfterSeconds
-  return new PortError(
-    kindOf(answer.code, status),
-    `Could not ${doing}: ${sayWhy(answer, status)}.`,
-    typeof retryAfterSeconds === 'number' ? { retryAfterSeconds } : {},
-  )
+  return new PortError(kindOf(answer.code, status), `Could not ${doing}: ${sayWhy(answer, status)}.`, {
+    ...(typeof retryAfterSeconds === 'number' ? { retryAfterSeconds } : {}),
+    notAllowed: answer.code === 401 || isForbiddenByRules(answer),
+  })
 }
 
 /** When no API server gave an answer. */
@@ -80,7 +79,8 @@ export function noAnswerError(
 ): PortError {
   const told = failures.map(({ server, why }) => `${server}: ${why}`).join('; ')
   const lasting = failures.length > 0 && failures.every((failure) => failure.lasting)
-  return new PortError(lasting ? 'refused' : 'unreachable', `Could not ${doing}: ${told}.`)
+  const kind = lasting ? 'refused' : 'unreachable'
+  return new PortError(kind, `Could not ${doing}: ${told}.`, { notAllowed: lasting })
 }
 
 /** What became of a request that ended without an answer. */

@@ -96,5 +96,5 @@ function isFileError(error: unknown): error is Error & { code: string } {
 }
 
 function refused(what: string): PortError {
-  return new PortError('refused', `${what}.`)
+  return new PortError('refused', `${what}.`, { notAllowed: true })
 }

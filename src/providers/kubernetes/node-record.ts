@@ -17,7 +17,9 @@ export const NODE = z.object({
     .nullish(),
   status: z
     .object({
-      conditions: z.array(z.object({ type: z.string(), status: z.string() })).nullish(),
+      conditions: z
+        .array(z.object({ type: z.string(), status: z.string(), lastTransitionTime: z.string().nullish() }))
+        .nullish(),
       nodeInfo: z.object({ bootID: z.string().nullish() }).nullish(),
       capacity: z.record(z.string(), z.union([z.string(), z.number()])).nullish(),
     })
@@ -42,7 +44,8 @@ export function readNode(item: unknown): WireNode {
 export function nodeRecord(node: WireNode, bootId: string | null): NodeRecord {
   const { metadata, spec, status } = node
   const labels = metadata.labels ?? {}
-  const ready = status?.conditions?.find(({ type }) => type === 'Ready')?.status ?? ''
+  const said = status?.conditions?.find(({ type }) => type === 'Ready')
+  const ready = READINESS[said?.status ?? ''] ?? 'unknown'
   return {
     name: metadata.name,
     uid: metadata.uid ?? '',
@@ -51,7 +54,8 @@ export function nodeRecord(node: WireNode, bootId: string | null): NodeRecord {
     labels,
     annotations: ownOf(metadata.annotations ?? {}),
     bootId,
-    ready: READINESS[ready] ?? 'unknown',
+    ready,
+    ...(ready === 'unknown' && said?.lastTransitionTime ? { unknownSince: said.lastTransitionTime } : {}),
     unschedulable: spec?.unschedulable === true,
     controlPlane:
       CONTROL_PLANE_LABELS.some((label) => label in labels) || labels['kubernetes.io/role'] === 'master',

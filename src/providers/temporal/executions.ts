@@ -8,6 +8,8 @@ import { placeIn } from './worker-identity.js'
 const NOT_FOUND = 5
 /** Temporal's WORKFLOW_EXECUTION_STATUS_RUNNING and _PAUSED. */
 const OPEN_STATUSES: readonly unknown[] = [1, 8]
+/** _COMPLETED, _FAILED, _CANCELED, _TERMINATED and _TIMED_OUT. A status that is neither may be anything. */
+const CLOSED_STATUSES: readonly unknown[] = [2, 3, 4, 5, 7]
 /** Temporal's INDEXED_VALUE_TYPE_KEYWORD. */
 const KEYWORD: unknown = 2
 const DEADLINE_MS = 10_000
@@ -48,24 +50,65 @@ export async function temporalExecutions(
         .map(({ identity }) => ({ identity, place: placeIn(identity) }))
     },
     chain: async (workflowId, firstRunId) => {
-      try {
-        const answer = await connection.withDeadline(Date.now() + DEADLINE_MS, () =>
-          connection.workflowService.describeWorkflowExecution({ namespace, execution: { workflowId } }),
-        )
-        const found = answer.workflowExecutionInfo
-        // Only one run of an id can be open: another chain under the same id means that the holder's has ended.
-        const ours = found?.firstRunId === firstRunId
-        return ours && OPEN_STATUSES.includes(found?.status) ? 'open' : 'closed'
-      } catch (error) {
-        if (hasCode(error) && error.code === NOT_FOUND) return 'closed'
-        throw new PortError(
-          'unreachable',
-          `the Temporal server did not say whether ${workflowId} still runs`,
-          { cause: error },
-        )
-      }
+      const state = await stateOfChain(connection, { namespace, workflowId, firstRunId })
+      if (state !== 'unknown') return state
+      throw notSaid(workflowId, 'its answer names no first run or no status that noderoll knows')
     },
   }
+}
+
+interface Chain {
+  readonly namespace: string
+  readonly workflowId: string
+  readonly firstRunId: string
+}
+
+/**
+ * Only one run of a workflow id can be open, the latest: when that one is closed, or of another chain, ours has ended. What
+ * the server leaves out is `unknown`: a rollout that still runs must not be taken over.
+ */
+async function stateOfChain(
+  connection: Connection | NativeConnection,
+  { namespace, workflowId, firstRunId }: Chain,
+): Promise<'open' | 'closed' | 'unknown'> {
+  const latest = await connection
+    .withDeadline(Date.now() + DEADLINE_MS, () =>
+      connection.workflowService.describeWorkflowExecution({ namespace, execution: { workflowId } }),
+    )
+    .catch((error: unknown) => {
+      if (hasCode(error) && error.code === NOT_FOUND) return null
+      throw notSaid(workflowId, null, error)
+    })
+  if (latest === null) return 'closed'
+  const { status, execution, firstRunId: told } = latest.workflowExecutionInfo ?? {}
+  if (CLOSED_STATUSES.includes(status)) return 'closed'
+  const runId = execution?.runId
+  if (!OPEN_STATUSES.includes(status) || !runId) return 'unknown'
+  if (runId === firstRunId) return 'open'
+  // A server of before August 2024 leaves it out, but the first event of every run has it.
+  const first = told || (await firstRunOf(connection, namespace, { workflowId, runId }))
+  if (!first) return 'unknown'
+  return first === firstRunId ? 'open' : 'closed'
+}
+
+async function firstRunOf(
+  connection: Connection | NativeConnection,
+  namespace: string,
+  execution: { workflowId: string; runId: string },
+): Promise<string | null | undefined> {
+  const { history } = await connection
+    .withDeadline(Date.now() + DEADLINE_MS, () =>
+      connection.workflowService.getWorkflowExecutionHistory({ namespace, execution, maximumPageSize: 1 }),
+    )
+    .catch((error: unknown) => {
+      throw notSaid(execution.workflowId, null, error)
+    })
+  return history?.events?.[0]?.workflowExecutionStartedEventAttributes?.firstExecutionRunId
+}
+
+function notSaid(workflowId: string, why: string | null, cause?: unknown): PortError {
+  const sentence = `the Temporal server did not say whether ${workflowId} still runs`
+  return new PortError('unreachable', why === null ? sentence : `${sentence}: ${why}`, { cause })
 }
 
 /** Temporal's TASK_QUEUE_TYPE_ACTIVITY. */

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { ControlPlane as Plane } from '../../../src/ports/etcd.js'
 import { etcdApiServerControlPlane } from '../../../src/providers/etcd/control-planes.js'
 import { etcdApiServerOptions } from '../../../src/providers/etcd/schema.js'
+import { selfSigned } from '../../support/certificates.js'
 import { type ControlPlane, startControlPlane } from '../../support/control-plane.js'
 import { freePort } from '../../support/ports.js'
 import { waitUntil } from '../../support/wait.js'
@@ -44,6 +45,25 @@ describe('etcd through the API servers beside its members', () => {
       kind: 'unknown',
       why: 'nothing says where the API server of cp3 is',
     })
+  })
+
+  it('CKS-18 an API server that cannot be verified is unknown, even where the environment says not to mind', async () => {
+    const apiServerCaFile = join(kube.access.folder, 'stranger.crt')
+    await writeFile(apiServerCaFile, (await selfSigned('stranger')).cert)
+    const trusting = etcdApiServerControlPlane(
+      etcdApiServerOptions.parse({ apiServers: [`cp1=${kube.url}`], apiServerCaFile }),
+      { controlPlanePods: async () => [] },
+    )
+    process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0'
+
+    try {
+      expect(await trusting.apiServer('cp1', QUIET)).toMatchObject({
+        kind: 'unknown',
+        why: expect.stringMatching(/certificate/),
+      })
+    } finally {
+      delete process.env.NODE_TLS_REJECT_UNAUTHORIZED
+    }
   })
 
   it('CKS-13 a member that hangs is unhealthy, by its API server’s word', async () => {

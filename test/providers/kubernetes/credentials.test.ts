@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs'
 import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { createServer as createProxy } from 'node:http'
 import { createServer } from 'node:https'
@@ -5,8 +6,9 @@ import { type AddressInfo, connect, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TLSSocket } from 'node:tls'
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { KubernetesApi } from '../../../src/providers/kubernetes/api.js'
+import { Credentials } from '../../../src/providers/kubernetes/credentials.js'
 import { type Certificate, selfSigned } from '../../support/certificates.js'
 import { waitUntil } from '../../support/wait.js'
 import { patient, portError } from './bed.js'
@@ -108,16 +110,73 @@ it('asks a plugin once for many requests', async () => {
   expect(await runs()).toBe(1)
 })
 
-it('a plugin that fails is named, and what it printed is not told', async () => {
-  const { user } = await plugin('echo secret-token >&2; exit 1')
-  const api = open(await writeKubeconfig(folder, { server: 'http://127.0.0.1:1', user }))
+// What it asks for a token may be out for a moment, as everything in a network: that is no answer of the cluster's, and
+// taken for a final one it would end a rollout whose machine is off.
+it('K2 a plugin that fails is named, asked again later, and what it printed is not told', async () => {
+  const server = await serve((_, outgoing) => json(outgoing, {}))
+  const credential = JSON.stringify({ status: { token: 'from-plugin' } })
+  const { user } = await plugin(
+    `[ -e ${folder}/works ] || { echo secret-token >&2; exit 1; }\necho '${credential}'`,
+  )
+  const api = open(await writeKubeconfig(folder, { server: server.url, user }))
 
   const called = api.call(VERSION, patient())
 
   await expect(called).rejects.toEqual(
-    portError('refused', /^The plugin \S+plugin\.sh named by the kubeconfig/),
+    portError('unreachable', /^The plugin \S+plugin\.sh named by the kubeconfig/),
   )
   await expect(called).rejects.not.toThrow('secret')
+  await writeFile(join(folder, 'works'), '')
+  expect(await api.call(VERSION, patient())).toMatchObject({ code: 200 })
+})
+
+it('K2 a token file that is gone for a moment is read again later', async () => {
+  const server = await serve((_, outgoing) => json(outgoing, {}))
+  const tokenFile = join(folder, 'token')
+  const user = { 'auth-provider': { name: 'tokenFile', config: { tokenFile } } }
+  const api = open(await writeKubeconfig(folder, { server: server.url, user }))
+
+  await expect(api.call(VERSION, patient())).rejects.toEqual(
+    portError('unreachable', /^A file named by the kubeconfig gave no credentials/),
+  )
+  await writeFile(tokenFile, 'from-file')
+
+  expect(await api.call(VERSION, patient())).toMatchObject({ code: 200 })
+  expect(server.requests[0]?.headers.authorization).toBe('Bearer from-file')
+})
+
+it('K2 a kubeconfig that is half written when its token is no longer accepted is read again later', async () => {
+  const path = join(folder, 'kubeconfig')
+  const server = await serve((_, outgoing) => {
+    writeFileSync(path, 'clusters: [')
+    json(outgoing, {}, 401)
+  })
+  const api = open(await writeKubeconfig(folder, { server: server.url }))
+
+  await expect(api.call(VERSION, patient())).rejects.toEqual(
+    portError('unreachable', /^The kubeconfig .* is not a kubeconfig/),
+  )
+})
+
+it('B35 a plugin that hangs is started anew for a later request', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  closing.push(() => vi.useRealTimers())
+  const credential = JSON.stringify({ status: { token: 'from-plugin' } })
+  const { user, runs } = await plugin(`[ -e ${folder}/works ] || exec cat\necho '${credential}'`)
+  const credentials = new Credentials(await writeKubeconfig(folder, { server: 'http://127.0.0.1:1', user }))
+  closing.push(() => credentials.close())
+  const asked = credentials.session()
+  const alsoAsked = credentials.session()
+  await waitUntil(async () => (await runs()) === 1, { for: 'the plugin to run' })
+
+  vi.advanceTimersByTime(60_000)
+
+  const hangs = portError('unreachable', /^The plugin \S+plugin\.sh named by the kubeconfig has not ended/)
+  await expect(asked).rejects.toEqual(hangs)
+  await expect(alsoAsked).rejects.toEqual(hangs)
+  await writeFile(join(folder, 'works'), '')
+  expect(await credentials.session()).toMatchObject({ headers: { Authorization: 'Bearer from-plugin' } })
+  expect(await runs()).toBe(2)
 })
 
 it('gives up when its caller does, whatever a plugin does', async () => {

@@ -118,6 +118,18 @@ describe('a node that lacks what it should have', () => {
     expect(nodeRecords([{ metadata: { name: 'n' }, status }])).toMatchObject([{ ready: 'unknown' }])
   })
 
+  it.each([
+    ['Unknown', { ready: 'unknown', unknownSince: '2026-01-01T00:00:00Z' }],
+    // Written by the node's own clock.
+    ['False', { ready: 'notReady', unknownSince: undefined }],
+  ])('B02 B10 says since when Ready is %s only where the node itself has not written it', (status, said) => {
+    const conditions = [{ type: 'Ready', status, lastTransitionTime: '2026-01-01T00:00:00Z' }]
+
+    const [record] = nodeRecords([{ metadata: { name: 'n' }, status: { conditions } }])
+
+    expect({ unknownSince: undefined, ...record }).toMatchObject(said)
+  })
+
   it('is refused, saying what is wrong, when it has no name', () => {
     expect(() => nodeRecords([{ metadata: {} }])).toThrow(
       /read the nodes: the answer cannot .* metadata\.name/,
