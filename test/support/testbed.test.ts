@@ -4,7 +4,6 @@ import { existsSync } from 'node:fs'
 import { mkdtemp, rm, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { Client, Connection } from '@temporalio/client'
@@ -346,26 +345,27 @@ describe('a fault proxy', () => {
     const steps: string[] = []
     const onResponse = async () => {
       steps.push(`arrived ${await annotation()}`)
-      await sleep(100)
-      steps.push('forwarded')
+      steps.push(`held ${await annotation()}`)
     }
     const rule = proxy.on({ method: 'PATCH' }, pass({ onResponse }))
     await api.ok('PATCH', `${NODES}/w-1`, patch)
     steps.push('received')
 
-    expect(steps).toEqual(['arrived b', 'forwarded', 'received'])
+    expect(steps).toEqual(['arrived b', 'held b', 'received'])
     expect((await rule.hit).body).toBe(JSON.stringify(patch))
   })
 
   it('streams watches, also while they are frozen and after', async () => {
     const events: string[] = []
+    const around: string[] = []
     const watching = new AbortController()
-    const watch = async () => {
-      for await (const { type, object } of api.watch(NODES, watching.signal)) {
-        if (type === 'ADDED') events.push(object.metadata.name)
+    const watch = async (through: KubeApi, told: string[]) => {
+      for await (const { type, object } of through.watch(NODES, watching.signal)) {
+        if (type === 'ADDED') told.push(object.metadata.name)
       }
     }
-    const watched = watch().catch(String)
+    const watched = watch(api, events).catch(String)
+    const watchedAround = watch(cluster.api, around).catch(String)
     await waitUntil(() => events.includes('w-1'), { for: 'the first event' })
     await addNode(cluster.api, 'w-2')
     await waitUntil(() => events.includes('w-2'), { for: 'an event', timeoutMs: 2_000 })
@@ -373,13 +373,16 @@ describe('a fault proxy', () => {
     proxy.freeze()
     await addNode(cluster.api, 'w-3')
     const meanwhile = api.list(NODES)
-    await sleep(200)
+    await waitUntil(() => around.includes('w-3'), { for: 'the event, around the proxy' })
     expect(events).toEqual(['w-1', 'w-2'])
     proxy.thaw()
     await waitUntil(() => events.includes('w-3'), { for: 'the event held up' })
     expect(await meanwhile).toHaveLength(3)
     watching.abort()
-    expect(await watched).toMatch(/abort/i)
+    expect(await Promise.all([watched, watchedAround])).toEqual([
+      expect.stringMatching(/abort/i),
+      expect.stringMatching(/abort/i),
+    ])
   })
 
   it('refuses connections while it is down', async () => {
@@ -403,7 +406,6 @@ describe('the cache', () => {
     let fillings = 0
     const fill = async (unfinished: string) => {
       fillings++
-      await sleep(300)
       await writeFile(join(unfinished, 'program'), '')
     }
     const target = join(folder, 'tool')

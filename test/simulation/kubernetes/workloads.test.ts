@@ -207,8 +207,16 @@ onBoth('workloads', (cluster) => {
       await cluster().sayRunning('web-0')
 
       await cluster().evict('web-0')
-      // Long enough for a controller that would not wait.
-      await new Promise((resolve) => setTimeout(resolve, 500))
+      // By then the controller has gone on to somebody else's.
+      await cluster().ok('POST', `${WORKLOADS}/statefulsets`, {
+        metadata: { name: 'other' },
+        spec: {
+          serviceName: 'other',
+          selector: { matchLabels: { app: 'other' } },
+          template: { metadata: { labels: { app: 'other' } }, spec: { containers: [CONTAINER] } },
+        },
+      })
+      await cluster().until(`${PODS}/other-0`, 'be there', () => true)
       const ending = await pods()
       const { uid } = old?.metadata ?? {}
       await cluster().ok('DELETE', `${PODS}/web-0`, { gracePeriodSeconds: 0, preconditions: { uid } })
