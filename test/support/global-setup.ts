@@ -24,7 +24,7 @@ export default async function setup(project: TestProject): Promise<(() => Promis
     return undefined
   }
   // Minutes, the first time: too long for the time limit of a hook.
-  if (!onlyEmbedded) await ensureControlPlane()
+  if (!onlyEmbedded()) await ensureControlPlane()
   const parts = new Parts()
   const secret = randomUUID()
   const server = createServer((incoming, outgoing) => {

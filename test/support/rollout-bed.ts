@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { KubeConfig } from '@kubernetes/client-node'
 import { type Client, Connection, WorkflowFailedError, type WorkflowHandle } from '@temporalio/client'
 import { ApplicationFailure } from '@temporalio/common'
-import { DefaultLogger, NativeConnection, Runtime } from '@temporalio/worker'
+import { NativeConnection } from '@temporalio/worker'
 import type { RolloutResult } from '../../src/api/results.js'
 import { MARK_KEYS } from '../../src/core/marks.js'
 import {
@@ -16,12 +16,10 @@ import { grantNoderoll } from '../providers/kubernetes/bed.js'
 import { workflowBundle } from './bundle.js'
 import { cleanCluster, type RealControlPlane, realControlPlane, realTemporal } from './parts.js'
 import type { FaultProxy } from './proxy.js'
+import './quiet-runtime.js'
 import { StartedWorkflows } from './started-workflows.js'
 import type { TemporalServer } from './temporal.js'
 import { WorkerProcess, type WorkerProcessSettings } from './worker-process.js'
-
-// Only what is unexpected: tests assert on the world, not on logs.
-Runtime.install({ logger: new DefaultLogger('ERROR'), telemetryOptions: { logging: { forward: {} } } })
 
 export const CLUSTER = 'prod'
 

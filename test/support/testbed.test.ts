@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { Client, Connection } from '@temporalio/client'
-import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker'
+import { NativeConnection, Worker } from '@temporalio/worker'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { fillOnce } from '../../scripts/cache.mjs'
 import { cleanCluster } from './clean.js'
@@ -16,6 +16,7 @@ import { KubeApi, type KubeObject } from './kube-api.js'
 import { type RealControlPlane, realControlPlane, realTemporal } from './parts.js'
 import type { pause } from './pause.workflow.js'
 import { answer, blackHole, delay, FaultProxy, loseAnswer, pass, pretend, refuse } from './proxy.js'
+import './quiet-runtime.js'
 import { startTemporal } from './temporal.js'
 import { timeSkippingInterceptor } from './time-skipping.js'
 import { waitUntil } from './wait.js'
@@ -208,7 +209,6 @@ describe('a real Temporal server', () => {
   const taskQueue = 'testbed'
 
   beforeAll(async () => {
-    Runtime.install({ logger: new DefaultLogger('ERROR') })
     const temporal = await realTemporal()
     namespace = temporal.namespace
     const { address } = temporal
