@@ -1,5 +1,6 @@
 import { ActivityFailure, ApplicationFailure, RetryState } from '@temporalio/common'
 import { MockActivityEnvironment } from '@temporalio/testing'
+import { DefaultLogger } from '@temporalio/worker'
 import { resizeMachine } from '../../../src/activities/resize-machine.js'
 import { restoreMachine } from '../../../src/activities/restore-machine.js'
 import { startMachine } from '../../../src/activities/start-machine.js'
@@ -72,9 +73,9 @@ export function runner(world: World): Run {
     const scheduledTimestampMs = Date.now()
     let heartbeatDetails: unknown
     for (let attempt = 1; ; attempt++) {
-      const environment = new MockActivityEnvironment({
-        ...{ attempt, heartbeatDetails, scheduledTimestampMs, scheduleToCloseTimeoutMs: BUDGET_MS },
-      })
+      const info = { attempt, heartbeatDetails, scheduledTimestampMs, scheduleToCloseTimeoutMs: BUDGET_MS }
+      // Refusals are what these tests are about; each would be logged.
+      const environment = new MockActivityEnvironment(info, { logger: new DefaultLogger('ERROR') })
       environment.on('heartbeat', (details: unknown) => {
         heartbeatDetails = details
       })
