@@ -4,7 +4,7 @@ import type { KubeAnswer } from '../support/kube-api.js'
 import { waitUntil } from '../support/wait.js'
 import { DrainBed } from './drain-bed.js'
 
-// The API server's own rules for evictions, which the drain relies on. The titles carry the ids of
+// The API server's own rules for evictions, which the drain relies on: noderoll itself has no part in them but the last. The titles carry the ids of
 // test/fixtures/drain-verdicts.json. The controller that counts budgets is held where a row sets the numbers itself.
 
 let bed: DrainBed
@@ -115,7 +115,7 @@ describe('a budget', () => {
       { disruptionsAllowed: 5, isBehind: true },
       429,
     ],
-  ])('CKS-16 %s', async (title, phase, ready, budget, status) => {
+  ])('%s', async (title, phase, ready, budget, status) => {
     await bed.addPod('web', { phase, ready })
     await addCounted(budget)
 
@@ -127,7 +127,7 @@ describe('a budget', () => {
     expect(answer.headers['retry-after']).toBe(title.startsWith('API-37') ? '10' : undefined)
   })
 
-  it('CKS-16 API-12 holds a pod that has begun to run', async () => {
+  it('API-12 holds a pod that has begun to run', async () => {
     await bed.addPod('web', { phase: 'Pending', ready: false })
     await addCounted({ disruptionsAllowed: 0 })
 
@@ -136,7 +136,7 @@ describe('a budget', () => {
     expect((await evict('web')).status).toBe(429)
   })
 
-  it('CKS-16 API-35 and another one on the same pod: refused, without a reason, and none is spent', async () => {
+  it('API-35 and another one on the same pod: refused, without a reason, and none is spent', async () => {
     await bed.addPod('web')
     await addCounted({ disruptionsAllowed: 1 }, 'one')
     await addCounted({ disruptionsAllowed: 1 }, 'two')
@@ -151,7 +151,7 @@ describe('a budget', () => {
   it.each<[string, number, number]>([
     ['API-29 of two pods that wants two', 2, 429],
     ['API-30 of three pods that wants two', 3, 201],
-  ])('CKS-16 %s', async (_, pods, status) => {
+  ])('%s', async (_, pods, status) => {
     for (let n = 0; n < pods; n++) await bed.addPod(`web-${n}`, { labels: { app: 'web' } })
     await addBudget(bed.parts.admin, 'guard', 'web', 2)
 
@@ -161,7 +161,7 @@ describe('a budget', () => {
   it.each<[string, object]>([
     ['API-32 that wants nine in ten', { minAvailable: '90%' }],
     ['API-34 that may miss one', { maxUnavailable: 1 }],
-  ])('CKS-16 %s holds while not all of its workload can run', async (_, wanted) => {
+  ])('%s holds while not all of its workload can run', async (_, wanted) => {
     const labels = { app: 'web' }
     await bed.parts.admin.ok('POST', '/apis/apps/v1/namespaces/default/replicasets', {
       metadata: { name: 'web' },
@@ -207,7 +207,7 @@ describe('a budget', () => {
   it.each([
     ['API-22 IfHealthyBudget', 'IfHealthyBudget', true],
     ['API-24 AlwaysAllow', 'AlwaysAllow', false],
-  ])('CKS-16 %s that wants none lets a pod go at the first call', async (_, policy, ready) => {
+  ])('%s that wants none lets a pod go at the first call', async (_, policy, ready) => {
     await bed.addPod('web', { ready })
     await bed.parts.admin.ok('POST', BUDGETS, {
       metadata: { name: 'guard' },
@@ -227,20 +227,20 @@ describe('a budget', () => {
 })
 
 describe('an eviction', () => {
-  it('CKS-16 API-07 under another name in the URL is refused', async () => {
+  it('API-07 under another name in the URL is refused', async () => {
     await bed.addPod('web')
 
     expect((await evict('web', { urlName: 'other' })).status).toBe(400)
   })
 
-  it('CKS-16 API-44 of a pod that does not exist finds none', async () => {
+  it('API-44 of a pod that does not exist finds none', async () => {
     expect((await evict('nobody')).status).toBe(404)
   })
 
   it.each<[string, boolean, number]>([
-    ['API-25 that is right is accepted', true, 201],
-    ['API-14, API-27 that is not is refused', false, 409],
-  ])('CKS-16 with a precondition %s', async (_, isRight, status) => {
+    ['API-25 with a precondition that is right is accepted', true, 201],
+    ['API-14, API-27 with one that is not right is refused', false, 409],
+  ])('%s', async (_, isRight, status) => {
     const { metadata } = await bed.addPod('web', { phase: 'Pending', ready: false })
     const { uid } = metadata
     const resourceVersion = isRight ? metadata.resourceVersion : '1'
@@ -249,7 +249,7 @@ describe('an eviction', () => {
   })
 
   it.each(['body', 'query'] as const)(
-    'CKS-16 API-15, API-20 as a dry run (%s) is accepted, and nothing is done',
+    'API-15, API-20 as a dry run (%s) is accepted, and nothing is done',
     async (dryRun) => {
       await bed.addPod('web', { finalizers: ['example.com/hold'] })
 
@@ -261,7 +261,7 @@ describe('an eviction', () => {
     },
   )
 
-  it('CKS-16 API-42 as a dry run is refused as it would be in earnest, and spends nothing', async () => {
+  it('API-42 as a dry run is refused as it would be in earnest, and spends nothing', async () => {
     await bed.addPod('web')
     await addCounted({ disruptionsAllowed: 0 })
 

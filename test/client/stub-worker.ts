@@ -1,17 +1,15 @@
 import { once } from 'node:events'
 import { Context } from '@temporalio/activity'
 import { ApplicationFailure } from '@temporalio/common'
-import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker'
+import { NativeConnection, Worker } from '@temporalio/worker'
 import type { PlanReport, Released, RolloutActivities } from '../../src/api/activities.js'
 import { failure } from '../../src/api/failures.js'
 import { type BatchNode, batchNodeName, type PoolCounts, type Position } from '../../src/core/batch.js'
 import type { NextBatch } from '../../src/core/next-batch.js'
 import { parseRollout, parseTarget, sayProblems } from '../../src/spec/parse.js'
 import { workflowBundle } from '../support/bundle.js'
+import '../support/quiet-runtime.js'
 import { waitUntil } from '../support/wait.js'
-
-// Only what is unexpected: tests assert on what was said and called.
-Runtime.install({ logger: new DefaultLogger('ERROR'), telemetryOptions: { logging: { forward: {} } } })
 
 export interface StubWorkerOptions {
   readonly address: string

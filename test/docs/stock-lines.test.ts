@@ -67,10 +67,7 @@ describe('the stock temporal lines of the docs', () => {
     await writeFile(join(folder, 'target.json'), JSON.stringify(target))
   })
   afterAll(async () => {
-    await bed.client.workflow
-      .getHandle(`cluster-rollout/${CLUSTER}`)
-      .terminate()
-      .catch(() => undefined)
+    await bed.workflows.add(bed.client, `cluster-rollout/${CLUSTER}`)
     await bed.clean()
     await bed.close()
     await temporal.stop()

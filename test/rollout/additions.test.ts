@@ -170,7 +170,7 @@ describe('what noderoll adds to a node while it works on it', () => {
     await expectAsFound(bed, before)
   })
 
-  it('CKS-26 tells every step on the Node, with the rollout, one request each', async () => {
+  it('every step is told as an Event on the Node, with the rollout, in one request each', async () => {
     await bed.startCluster({ workers: 1 })
     await runWorkload(bed.kube.api, 'DaemonSet', 'agent', { on: 'w-1' })
     const { metadata } = await bed.node('w-1')

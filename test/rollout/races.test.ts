@@ -167,7 +167,7 @@ describe('workers that are frozen, killed and replaced', () => {
     expect(bed.acts().filter((act) => act.startsWith('stop'))).toEqual(['stop w-1', 'stop w-2'])
   })
 
-  it('CKS-26 the only API endpoint is on the machine being rolled: it is stopped and started exactly once', async () => {
+  it('B35, CKS-26 the only API endpoint is on the machine being rolled: it is stopped and started exactly once', async () => {
     await bed.startCluster({ control: 3, workers: 1, delays: { stopMs: 300, startMs: 300, bootMs: 500 } })
     await bed.reachThrough(proxy)
     await bed.startWorker()

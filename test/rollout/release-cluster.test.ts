@@ -326,7 +326,6 @@ describe('releaseCluster, after a rollout', () => {
       { for: 'an eviction' },
     )
     await rollout.terminate('somebody was in a hurry')
-    await bed.replay(rollout)
 
     const released = await release()
     const again = await releaseAgain()

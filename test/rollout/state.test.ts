@@ -197,7 +197,6 @@ describe('Updating, left behind by a rollout that was terminated', () => {
     await bed.roll({ rollout: false, pools: { worker: {} } })
     const gone = await pausedRollout(bed, { pools: {} })
     await gone.terminate('somebody was in a hurry')
-    await bed.replay(gone)
     bed.cluster.cloud.machine('w-2').offering = 'huge'
   }
   const RECOUNTED = JSON.stringify({ cpu: 2 + 8, machines: 2, memoryMiB: 4096 + 16384 })

@@ -6,6 +6,7 @@ import type { Fault } from '../../src/simulation/faults.js'
 import { AvailabilityWatch, eventsOn, isCordoned } from '../support/batch-nodes.js'
 import { podsOf, runWorkload } from '../support/batch-pods.js'
 import { CLUSTER, marksOf, RolloutBed } from '../support/rollout-bed.js'
+import { runsFrom } from '../support/started-workflows.js'
 import { startTemporal } from '../support/temporal.js'
 import { waitUntil } from '../support/wait.js'
 
@@ -216,9 +217,10 @@ describe('a rollout that outgrows its history', () => {
     await bed.startWorker()
 
     const handle = await bed.start(bed.spec({ pools: { worker: { offering: 'large' } } }))
+    const { firstExecutionRunId = '' } = handle as unknown as { firstExecutionRunId?: string }
     const end = await bed.endOf(handle)
 
-    const runs = await replayRuns(bed, handle)
+    const runs = await runsFrom(bed.client, handle.workflowId, firstExecutionRunId)
     const progress = await handle.query<Progress>('progress')
     const plan = await handle.query<PlanReport>('plan')
 
@@ -228,24 +230,9 @@ describe('a rollout that outgrows its history', () => {
       result: { done: { count: 4 }, state: 'Running' },
     })
     expect(told.toSorted()).toEqual(['w-1', 'w-2', 'w-3', 'w-4'])
-    expect([...holders]).toEqual([expect.stringContaining(runs[0] ?? 'missing')])
+    expect([...holders]).toEqual([expect.stringContaining(firstExecutionRunId)])
     // w-1 alone, then two and one: the override has come along.
     expect(progress).toMatchObject({ batch: { number: 3 }, done: { count: 4 } })
     expect(plan.batchCount).toBe(4)
   })
-
-  /** Replays every run of a chain; gives their ids, the first one first. */
-  async function replayRuns(bed: RolloutBed, { workflowId }: { workflowId: string }): Promise<string[]> {
-    const { raw } = await bed.client.workflow.getHandle(workflowId).describe()
-    const runs: string[] = []
-    let run = raw.workflowExecutionInfo?.firstRunId
-    while (run) {
-      runs.push(run)
-      const history = await bed.client.workflow.getHandle(workflowId, run).fetchHistory()
-      await bed.replayer.replay({ history, workflowId })
-      const last = history.events?.at(-1)?.workflowExecutionContinuedAsNewEventAttributes
-      run = last?.newExecutionRunId
-    }
-    return runs
-  }
 })

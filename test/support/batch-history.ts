@@ -1,6 +1,9 @@
 import type { WorkflowHandle } from '@temporalio/client'
+import type { History } from '@temporalio/common/lib/proto-utils.js'
 import { batchNodeName } from '../../src/core/batch.js'
 import type { NextBatch } from '../../src/core/next-batch.js'
+
+type HistoryEvent = NonNullable<History['events']>[number]
 
 /** The steps that had not ended when the first step of this name was scheduled. */
 export async function stepsOpenAt(handle: WorkflowHandle, step: string): Promise<string[]> {
@@ -13,14 +16,37 @@ export async function stepsOpenAt(handle: WorkflowHandle, step: string): Promise
       if (name === step) return [...open.values()]
       open.set(String(event.eventId), name)
     }
-    const ended =
-      event.activityTaskCompletedEventAttributes ??
-      event.activityTaskFailedEventAttributes ??
-      event.activityTaskCanceledEventAttributes ??
-      event.activityTaskTimedOutEventAttributes
+    const ended = endOfActivity(event)
     if (ended) open.delete(String(ended.scheduledEventId))
   }
   throw new Error(`the history has no ${step}`)
+}
+
+/** How long the first step of this name took, from when it was asked for until it had ended in any way. */
+export async function secondsOf(handle: WorkflowHandle, step: string): Promise<number> {
+  const { events = [] } = await handle.fetchHistory()
+  const asked = (events ?? []).find(
+    ({ activityTaskScheduledEventAttributes: scheduled }) => scheduled?.activityType?.name === step,
+  )
+  const ended = (events ?? []).find((event) => {
+    const scheduledEventId = endOfActivity(event)?.scheduledEventId
+    return scheduledEventId != null && String(scheduledEventId) === String(asked?.eventId)
+  })
+  if (!asked || !ended) throw new Error(`the history has no ${step} that has ended`)
+  return secondsAt(ended) - secondsAt(asked)
+}
+
+function secondsAt({ eventTime }: HistoryEvent): number {
+  return Number(eventTime?.seconds ?? 0) + (eventTime?.nanos ?? 0) / 1e9
+}
+
+function endOfActivity(event: HistoryEvent) {
+  return (
+    event.activityTaskCompletedEventAttributes ??
+    event.activityTaskFailedEventAttributes ??
+    event.activityTaskCanceledEventAttributes ??
+    event.activityTaskTimedOutEventAttributes
+  )
 }
 
 /** What each `nextBatch` of a rollout answered, in order. */

@@ -192,6 +192,11 @@ export const QUARANTINE: QuarantineMark = {
 
 /** The marks of a node that noderoll cordoned and has not acted on. */
 export const CORDONED_BY_US: Marks = someMarks({ bootId: 'b1', attempt: anAttempt() })
+/** The same, and its machine was acted on; and failed after that. */
+export const ACTED = someMarks({ bootId: 'b1', attempt: anAttempt(), acting: ACTING })
+export const FAILED = someMarks({ bootId: 'b1', attempt: anAttempt(), acting: ACTING, failure: FAILURE })
+/** Somebody else had cordoned the node: no boot-id annotation (CKS-15). */
+export const CORDONED_BY_OTHERS = someMarks({ attempt: anAttempt() })
 
 /** A healthy, caught-up voter. */
 export function aVoter(name: string, overrides: Partial<EtcdMember> = {}): EtcdMember {

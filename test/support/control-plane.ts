@@ -1,10 +1,10 @@
-import { generateKeyPairSync, randomUUID } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ensureControlPlane } from '../../scripts/control-plane.mjs'
 import { AuditLog } from './audit.js'
 import { Balancer } from './balancer.js'
-import { selfSigned } from './certificates.js'
+import { CONTROLLER_MANAGER, type Files, SCHEDULER, type User, writeFiles } from './control-plane-files.js'
 import { startEtcd } from './etcd-processes.js'
 import { KubeApi } from './kube-api.js'
 import { kubeconfigText } from './kubeconfig.js'
@@ -17,7 +17,7 @@ export interface ControlPlaneOptions {
   /** Name of the kubeconfig's context. */
   name?: string
   /** Users besides `admin`. Without groups they may do only what RBAC gives them. */
-  users?: (string | { name: string; groups: string[] })[]
+  users?: User[]
   /** False for a cluster in which nothing happens by itself; arguments come after, and so win over, our own. */
   controllerManager?: boolean | { args: string[] }
   scheduler?: boolean
@@ -168,7 +168,7 @@ async function start(
   programs: { dir: string; version: string },
   processes: ProcessGroup,
 ): Promise<ControlPlane> {
-  const files = await writeFiles(processes.folder, options)
+  const files = await writeFiles(processes.folder, options.users ?? [])
   const program = (name: string) => join(programs.dir, name)
   const { endpoints, metrics, etcd } = await startEtcd(processes, program('etcd'), options)
 
@@ -240,66 +240,6 @@ async function start(
   ])
   client.close()
   return new ControlPlane(access, { processes, balancer, apiServers, etcd, controllerManager, scheduler })
-}
-
-const CONTROLLER_MANAGER = 'system:kube-controller-manager'
-const SCHEDULER = 'system:kube-scheduler'
-
-interface Files {
-  ca: string
-  cert: string
-  key: string
-  tokens: Record<string, string>
-  tokenFile: string
-  serviceAccountKey: string
-  auditPolicy: string
-  auditLog: string
-}
-
-async function writeFiles(folder: string, options: ControlPlaneOptions): Promise<Files> {
-  const certificate = await selfSigned('kube-apiserver')
-  const users = [
-    { name: 'admin', groups: ['system:masters'] },
-    { name: CONTROLLER_MANAGER, groups: ['system:masters'] },
-    { name: SCHEDULER, groups: [] },
-    ...(options.users ?? []).map((user) => (typeof user === 'string' ? { name: user, groups: [] } : user)),
-  ]
-  const tokens = Object.fromEntries(users.map(({ name }) => [name, randomUUID()]))
-  const tokenLines = users.map(
-    ({ name, groups }) => `${tokens[name]},${name},${name},"${groups.join(',')}"\n`,
-  )
-  const { privateKey } = generateKeyPairSync('rsa', {
-    modulusLength: 2048,
-    privateKeyEncoding: { type: 'pkcs1', format: 'pem' },
-    publicKeyEncoding: { type: 'spki', format: 'pem' },
-  })
-  const write = async (name: string, text: string) => {
-    const path = join(folder, name)
-    await writeFile(path, text, { mode: 0o600 })
-    return path
-  }
-  return {
-    ca: certificate.cert,
-    cert: await write('apiserver.crt', certificate.cert),
-    key: await write('apiserver.key', certificate.key),
-    tokens,
-    tokenFile: await write('tokens.csv', tokenLines.join('')),
-    serviceAccountKey: await write('service-account.key', privateKey),
-    auditPolicy: await write('audit-policy.json', JSON.stringify(AUDIT_POLICY)),
-    auditLog: await write('audit.log', ''),
-  }
-}
-
-/** What is written is kept word for word, except the kubelets' constant reports; of reads, that they happened. */
-const AUDIT_POLICY = {
-  apiVersion: 'audit.k8s.io/v1',
-  kind: 'Policy',
-  omitStages: ['RequestReceived', 'ResponseStarted'],
-  rules: [
-    { level: 'Metadata', userGroups: ['system:nodes'] },
-    { level: 'Request', verbs: ['create', 'update', 'patch', 'delete', 'deletecollection'] },
-    { level: 'Metadata' },
-  ],
 }
 
 function apiServerArgs(files: Files, etcdServers: readonly string[], port: number): string[] {

@@ -13,7 +13,9 @@ import { ControlPlaneClient } from './control-plane.js'
 import { freePort } from './ports.js'
 
 /** No test of this run asks for a real control plane, which may be neither built nor there. */
-export const onlyEmbedded = process.env.NODEROLL_KUBERNETES === 'embedded'
+export function onlyEmbedded(): boolean {
+  return process.env.NODEROLL_KUBERNETES === 'embedded'
+}
 
 /** A part of a control plane that a test can hold up or end. */
 export interface ControlPlanePart {
@@ -120,6 +122,6 @@ function part(name: string, pausable: Pausable): ControlPlanePart {
 
 /** Built with the real control plane; without the real parts there is none, and only tests of kubectl need it. */
 async function pathOfKubectl(): Promise<string> {
-  if (process.env.NODEROLL_TEST_PARTS === 'none' || onlyEmbedded) return ''
+  if (process.env.NODEROLL_TEST_PARTS === 'none' || onlyEmbedded()) return ''
   return join((await ensureControlPlane()).dir, 'kubectl')
 }

@@ -26,7 +26,7 @@ export default async function setup(project: TestProject): Promise<(() => Promis
   // Programs in Go collect their garbage a fifth as often: tests have few processors and much memory.
   process.env.GOGC ??= '500'
   // Minutes, the first time: too long for the time limit of a hook.
-  if (!onlyEmbedded) await ensureControlPlane()
+  if (!onlyEmbedded()) await ensureControlPlane()
   const parts = new Parts()
   const secret = randomUUID()
   const server = createServer((incoming, outgoing) => {

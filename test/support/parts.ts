@@ -74,7 +74,7 @@ export class RealControlPlane extends ControlPlaneClient {
  * bodies of it). `NODEROLL_KUBERNETES=embedded` puts the embedded Kubernetes in its place.
  */
 export async function realControlPlane(): Promise<RealControlPlane> {
-  if (onlyEmbedded) return await embeddedControlPlane()
+  if (onlyEmbedded()) return await embeddedControlPlane()
   const path = `control-plane/${slot()}`
   const controlPlane = new RealControlPlane(await ask<SlotAccess>(path), (action) => ask(`${path}/${action}`))
   await cleanCluster(controlPlane)

@@ -1,8 +1,9 @@
 import type { IncomingHttpHeaders, IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
-import { Agent, createServer, request, type Server } from 'node:https'
+import { Agent, createServer, type Server } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { selfSigned } from './certificates.js'
+import { ask, bytesOf, type ProxiedResponse, send, whole, withoutHopByHop } from './http-messages.js'
 
 export interface ProxiedRequest {
   method: string
@@ -12,12 +13,6 @@ export interface ProxiedRequest {
   body: string
   /** Milliseconds since 1970. */
   time: number
-}
-
-export interface ProxiedResponse {
-  status: number
-  headers: OutgoingHttpHeaders
-  body: string
 }
 
 export interface LoggedRequest extends ProxiedRequest {
@@ -277,13 +272,17 @@ export class FaultProxy {
         await sleep(verdict.ms)
         return await this.#carryOut(verdict.then, seen, bytes, outgoing)
       case 'lose-answer':
-        await whole(await this.#ask({ ...seen, bytes }))
+        await whole(await ask(this.#upstream, this.#agent, { ...seen, bytes }))
         if (!verdict.hang) outgoing.destroy()
         return
       case 'pretend': {
         const { authorization, accept } = seen.headers
         const path = seen.path.replace(/\?.*/, '')
-        const current = await this.#ask({ method: 'GET', path, headers: { authorization, accept } })
+        const current = await ask(this.#upstream, this.#agent, {
+          method: 'GET',
+          path,
+          headers: { authorization, accept },
+        })
         send(outgoing, await whole(current))
         return
       }
@@ -299,7 +298,7 @@ export class FaultProxy {
     const headers: IncomingHttpHeaders = { ...seen.headers, ...options.headers }
     const { onResponse, change } = options
     if (onResponse || change) headers['accept-encoding'] = 'identity'
-    const answered = await this.#ask({ ...seen, headers, bytes }, outgoing)
+    const answered = await ask(this.#upstream, this.#agent, { ...seen, headers, bytes }, outgoing)
     if (onResponse || change) {
       const response = await whole(answered)
       await onResponse?.(response, seen)
@@ -316,30 +315,6 @@ export class FaultProxy {
     answered.once('end', () => outgoing.end())
     answered.once('error', () => outgoing.destroy())
   }
-
-  #ask(
-    wanted: { method: string; path: string; headers: IncomingHttpHeaders; bytes?: Buffer },
-    reader?: ServerResponse,
-  ): Promise<IncomingMessage> {
-    return new Promise((resolve, reject) => {
-      const { bytes = Buffer.alloc(0) } = wanted
-      const headers = Object.entries(withoutHopByHop(wanted.headers)).filter(
-        ([, value]) => value !== undefined,
-      )
-      // A body that came in chunks leaves in one piece.
-      if (bytes.length > 0) headers.push(['content-length', bytes.length])
-      const upstream = request(new URL(wanted.path, this.#upstream), {
-        method: wanted.method,
-        agent: this.#agent,
-        headers: Object.fromEntries(headers),
-      })
-      upstream.once('response', resolve)
-      upstream.once('error', reject)
-      // Who no longer watches shall not be watched for; a write is on its way, whoever has given up.
-      if (wanted.method === 'GET') reader?.once('close', () => upstream.destroy())
-      upstream.end(bytes)
-    })
-  }
 }
 
 function matches(match: RequestMatch, seen: ProxiedRequest): boolean {
@@ -347,38 +322,4 @@ function matches(match: RequestMatch, seen: ProxiedRequest): boolean {
   if (match.method !== undefined && match.method !== seen.method) return false
   if (match.path === undefined) return true
   return typeof match.path === 'string' ? seen.path.split('?')[0] === match.path : match.path.test(seen.path)
-}
-
-const HOP_BY_HOP = new Set([
-  'connection',
-  'keep-alive',
-  'transfer-encoding',
-  'host',
-  'upgrade',
-  'te',
-  'trailer',
-])
-
-function withoutHopByHop(headers: IncomingHttpHeaders): OutgoingHttpHeaders {
-  return Object.fromEntries(Object.entries(headers).filter(([name]) => !HOP_BY_HOP.has(name)))
-}
-
-async function whole(answered: IncomingMessage): Promise<ProxiedResponse> {
-  return {
-    status: answered.statusCode ?? 502,
-    headers: withoutHopByHop(answered.headers),
-    body: (await bytesOf(answered)).toString(),
-  }
-}
-
-async function bytesOf(message: IncomingMessage): Promise<Buffer> {
-  const chunks: Buffer[] = []
-  for await (const chunk of message) chunks.push(chunk as Buffer)
-  return Buffer.concat(chunks)
-}
-
-function send(outgoing: ServerResponse, { status, headers, body }: ProxiedResponse): void {
-  const bytes = Buffer.from(body)
-  outgoing.writeHead(status, { ...headers, 'content-length': bytes.length })
-  outgoing.end(bytes)
 }

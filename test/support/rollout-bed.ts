@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { KubeConfig } from '@kubernetes/client-node'
-import { Client, Connection, WorkflowFailedError, type WorkflowHandle } from '@temporalio/client'
+import { type Client, Connection, WorkflowFailedError, type WorkflowHandle } from '@temporalio/client'
 import { ApplicationFailure } from '@temporalio/common'
-import { DefaultLogger, NativeConnection, Runtime } from '@temporalio/worker'
+import { NativeConnection } from '@temporalio/worker'
 import type { RolloutResult } from '../../src/api/results.js'
 import { MARK_KEYS } from '../../src/core/marks.js'
 import {
@@ -16,13 +16,10 @@ import { grantNoderoll } from '../providers/kubernetes/bed.js'
 import { workflowBundle } from './bundle.js'
 import { cleanCluster, type RealControlPlane, realControlPlane, realTemporal } from './parts.js'
 import type { FaultProxy } from './proxy.js'
-import { recordHistory } from './record-history.js'
-import { Replayer } from './replay.js'
+import './quiet-runtime.js'
+import { StartedWorkflows } from './started-workflows.js'
 import type { TemporalServer } from './temporal.js'
 import { WorkerProcess, type WorkerProcessSettings } from './worker-process.js'
-
-// Only what is unexpected: tests assert on the world, not on logs.
-Runtime.install({ logger: new DefaultLogger('ERROR'), telemetryOptions: { logging: { forward: {} } } })
 
 export const CLUSTER = 'prod'
 
@@ -59,9 +56,8 @@ export class RolloutBed {
   private readonly connection: Connection
   private worker: { stop(): Promise<void> } | null = null
   private kubeconfig = ''
-  private readonly started: WorkflowHandle[] = []
   private readonly processes: WorkerProcess[] = []
-  readonly replayer = new Replayer()
+  readonly workflows = new StartedWorkflows()
 
   private constructor(
     kube: RealControlPlane,
@@ -73,8 +69,8 @@ export class RolloutBed {
     this.namespace = temporal.namespace
     this.address = temporal.address
     this.temporalCli = temporal.cli
-    this.client = new Client({ connection, namespace: temporal.namespace })
-    this.elsewhere = new Client({ connection, namespace: 'default' })
+    this.client = this.workflows.client(connection, temporal.namespace)
+    this.elsewhere = this.workflows.client(connection, 'default')
   }
 
   /** On the shared Temporal server unless the test has one with settings of its own. */
@@ -95,7 +91,7 @@ export class RolloutBed {
 
   async close(): Promise<void> {
     await this.stopWorker()
-    await this.replayer.close()
+    await this.workflows.close()
     await this.connection.close()
     this.kube.close()
   }
@@ -117,17 +113,14 @@ export class RolloutBed {
     return this.cluster
   }
 
-  /** Ends what a test left running and empties the cluster. */
+  /** Ends what a test left running, empties the cluster, and replays every workflow that the test has started. */
   async clean(): Promise<void> {
-    for (const handle of this.started.splice(0)) {
-      await handle.terminate('end of the test').catch((error: unknown) => {
-        if (!String(error).includes('already completed') && !String(error).includes('not found')) throw error
-      })
-    }
+    await this.workflows.terminate()
     await this.stopWorker()
     await Promise.all(this.processes.splice(0).map((worker) => worker.end()))
     await this.cluster?.close()
     await cleanCluster(this.kube)
+    await this.workflows.replay()
   }
 
   /** A worker in this process. */
@@ -214,13 +207,7 @@ export class RolloutBed {
     workflowId: string = randomUUID(),
     client = this.client,
   ): Promise<WorkflowHandle> {
-    const handle = await client.workflow.start(type, {
-      taskQueue: this.taskQueue,
-      workflowId,
-      args: [input],
-    })
-    this.started.push(handle)
-    return handle
+    return client.workflow.start(type, { taskQueue: this.taskQueue, workflowId, args: [input] })
   }
 
   /** Starts a rollout and waits for its end. */
@@ -228,32 +215,21 @@ export class RolloutBed {
     return this.endOf(await this.start(this.spec(changes)))
   }
 
-  /** How a workflow ended; its history is replayed (every workflow test does). */
+  /** How a workflow ended. */
   async endOf(handle: WorkflowHandle): Promise<RolloutEnd> {
-    let end: RolloutEnd
     try {
-      end = { kind: 'completed', result: (await handle.result()) as RolloutResult }
+      return { kind: 'completed', result: (await handle.result()) as RolloutResult }
     } catch (error) {
       if (!(error instanceof WorkflowFailedError)) throw error
       const { cause } = error
-      end =
-        cause instanceof ApplicationFailure
-          ? {
-              kind: 'failed',
-              type: cause.type ?? '',
-              message: cause.message,
-              result: cause.details?.[0] as RolloutResult,
-            }
-          : { kind: 'canceled', message: String(cause?.message) }
+      if (!(cause instanceof ApplicationFailure)) return { kind: 'canceled', message: String(cause?.message) }
+      return {
+        kind: 'failed',
+        type: cause.type ?? '',
+        message: cause.message,
+        result: cause.details?.[0] as RolloutResult,
+      }
     }
-    await this.replay(handle)
-    return end
-  }
-
-  async replay(handle: WorkflowHandle): Promise<void> {
-    const history = await this.client.workflow.getHandle(handle.workflowId).fetchHistory()
-    await recordHistory(history)
-    await this.replayer.replay({ history, workflowId: handle.workflowId })
   }
 
   async node(name: string): Promise<Node> {

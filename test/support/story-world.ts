@@ -1,4 +1,4 @@
-import { Client, Connection, type WorkflowHandle } from '@temporalio/client'
+import { type Client, Connection, type WorkflowHandle } from '@temporalio/client'
 import type { PoolSettings } from '../../src/core/model.js'
 import type { RolloutRequest } from '../../src/spec/schema.js'
 import type { AuditRecord } from './audit.js'
@@ -72,5 +72,5 @@ export async function skippingClient(bed: RolloutBed): Promise<Client> {
     address: bed.address,
     interceptors: [timeSkippingInterceptor],
   })
-  return new Client({ connection, namespace: bed.namespace })
+  return bed.workflows.client(connection, bed.namespace)
 }

@@ -1,12 +1,9 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { gunzipSync } from 'node:zlib'
-import { DefaultLogger, Runtime } from '@temporalio/worker'
 import { afterAll, describe, expect, it } from 'vitest'
+import '../support/quiet-runtime.js'
 import { Replayer } from '../support/replay.js'
-
-// Each replay is a worker of its own, and tells its states.
-Runtime.install({ logger: new DefaultLogger('ERROR') })
 
 const FOLDER = fileURLToPath(new URL('../histories/', import.meta.url))
 const files = (await readdir(FOLDER)).filter((name) => name.endsWith('.json.gz')).sort()

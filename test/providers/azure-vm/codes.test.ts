@@ -6,17 +6,14 @@ import { restart } from '../../../src/workflows/strategies/restart.js'
 import type { ActContext } from '../../../src/workflows/strategies/strategy.js'
 import { signal, theMachine } from '../machines-contract.js'
 import { CODES, type CodeRow } from './error-codes.js'
-import { jobFor, runner, SPEC, worldOf } from './saga.js'
+import { jobFor, runner, SPEC, steps, worldOf } from './saga.js'
 import { addVm, GROUP, machinesOn, startArm } from './stand-in.js'
 
 /** The strategy is the real one; its steps run here instead of in Temporal. */
-let run: (name: string, input: unknown) => Promise<unknown>
-vi.mock('../../../src/workflows/steps.js', () => ({
-  SLACK_SECONDS: 120,
-  SHORT_SECONDS: 300,
-  step: (name: string, _options: unknown, input: unknown) =>
-    run(name, typeof input === 'function' ? input() : input),
-}))
+vi.mock('../../../src/workflows/steps.js', async () => {
+  const { stepHere } = await import('./saga.js')
+  return { SLACK_SECONDS: 120, SHORT_SECONDS: 300, step: stepHere }
+})
 
 const OLD = 'Standard_D2s_v3'
 const NEW = 'Standard_D4s_v3'
@@ -50,7 +47,7 @@ describe('every error code at every step of a roll', () => {
     const name = `w-${++rows}`
     addVm(arm, name, { size: OLD, osDiskGiB: 64 })
     const machines = machinesOn(arm)
-    run = runner(worldOf(machines))
+    steps.run = runner(worldOf(machines))
     const wants = { offerings: [NEW], rootDiskGiB: 100, affinityGroups: ['ppg-a'] }
     const job = jobFor(await theMachine(machines, name), wants)
     strike(name, row)

@@ -1,6 +1,6 @@
 import { ActivityFailure, ApplicationFailure, RetryState } from '@temporalio/common'
 import { MockActivityEnvironment } from '@temporalio/testing'
-import { DefaultLogger, Runtime } from '@temporalio/worker'
+import { DefaultLogger } from '@temporalio/worker'
 import { resizeMachine } from '../../../src/activities/resize-machine.js'
 import { restoreMachine } from '../../../src/activities/restore-machine.js'
 import { startMachine } from '../../../src/activities/start-machine.js'
@@ -12,9 +12,7 @@ import { settingsOfMachine } from '../../../src/core/next-batch.js'
 import type { RolloutSpec } from '../../../src/core/spec.js'
 import type { World } from '../../../src/ports/connections.js'
 import type { Machines } from '../../../src/ports/machines.js'
-
-// Refusals are what these tests are about; each would be logged.
-Runtime.install({ logger: new DefaultLogger('ERROR') })
+import '../../support/quiet-runtime.js'
 
 const ROLLOUT = { workflowId: 'cluster-rollout/prod', firstRunId: 'run-1' }
 const SERVER = { server: 'temporal', namespace: 'default' }
@@ -51,26 +49,38 @@ export function jobFor(machine: Machine, wants: NodeJob['node']['wants']): NodeJ
 
 export const SPEC = { limits: { machineSeconds: BUDGET_MS / 1000, changeReserveSeconds: 5 } } as RolloutSpec
 
+type Run = (name: string, input: unknown) => Promise<unknown>
+
+/** Who runs the steps of the strategy in place of Temporal. One for all test files, as the strategy's module is. */
+export const steps: { run: Run } = {
+  run: () => Promise.reject(new Error('nobody runs the steps yet')),
+}
+
+/** In the place of `step` of src/workflows/steps.ts. */
+export function stepHere(name: string, _options: unknown, input: unknown): Promise<unknown> {
+  return steps.run(name, typeof input === 'function' ? input() : input)
+}
+
 /** Runs a step as a worker would, attempt after attempt, but without the pauses between them. */
-export function runner(world: World) {
-  const steps: Record<string, (input: never) => Promise<unknown>> = {
+export function runner(world: World): Run {
+  const known: Record<string, (input: never) => Promise<unknown>> = {
     stopMachine: stopMachine(world),
     resizeMachine: resizeMachine(world),
     startMachine: startMachine(world),
     restoreMachine: restoreMachine(world),
   }
-  return async (name: string, input: unknown): Promise<unknown> => {
+  return async (name, input) => {
     const scheduledTimestampMs = Date.now()
     let heartbeatDetails: unknown
     for (let attempt = 1; ; attempt++) {
-      const environment = new MockActivityEnvironment({
-        ...{ attempt, heartbeatDetails, scheduledTimestampMs, scheduleToCloseTimeoutMs: BUDGET_MS },
-      })
+      const info = { attempt, heartbeatDetails, scheduledTimestampMs, scheduleToCloseTimeoutMs: BUDGET_MS }
+      // Refusals are what these tests are about; each would be logged.
+      const environment = new MockActivityEnvironment(info, { logger: new DefaultLogger('ERROR') })
       environment.on('heartbeat', (details: unknown) => {
         heartbeatDetails = details
       })
       try {
-        return await environment.run(steps[name] as (input: unknown) => Promise<unknown>, input)
+        return await environment.run(known[name] as (input: unknown) => Promise<unknown>, input)
       } catch (error) {
         const mayRetry = !(error instanceof ApplicationFailure && error.nonRetryable) && attempt < 10
         if (mayRetry) continue

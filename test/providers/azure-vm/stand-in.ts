@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { afterAll, expect } from 'vitest'
+import { expect } from 'vitest'
 import type { AzureEnvironment } from '../../../src/providers/azure-vm/environment.js'
 import { AzureVmMachines } from '../../../src/providers/azure-vm/machines.js'
 import { azureVmOptions } from '../../../src/providers/azure-vm/options.js'
@@ -8,6 +8,7 @@ import type { ArmLog } from '../../../src/simulation/arm/arm-log.js'
 import type { ArmSku } from '../../../src/simulation/arm/arm-skus.js'
 import type { NewVm } from '../../../src/simulation/arm/new-vm.js'
 import { trafficFaults } from '../../simulation/arm/oav.js'
+import { atEndOfFile } from '../../support/file-checks.js'
 
 export const GROUP = 'rg-nodes'
 export const REGION = 'southcentralus'
@@ -19,13 +20,14 @@ export const SKUS: readonly ArmSku[] = JSON.parse(
 
 const logs: ArmLog[] = []
 
-/** All that this file sends to a stand-in, and all it answers, is held to the description of the service at the end. */
+/** All that a test file sends to a stand-in, and all it answers, is held to the description of the service at the end. */
 export function watchTraffic(arm: ArmCloud): void {
   logs.push(arm.log)
 }
 
-afterAll(async () => {
-  expect(await trafficFaults(logs.flatMap((log) => log.all()))).toEqual([])
+atEndOfFile(async () => {
+  const traffic = logs.splice(0).flatMap((log) => log.all())
+  expect(await trafficFaults(traffic)).toEqual([])
 })
 
 /** A stand-in in the region most sizes were recorded in. Its identity endpoint becomes this process's. */

@@ -8,19 +8,17 @@ import { afterEach, describe, expect, it, vi } from 'vitest'
 import type { ArmCloud } from '../../../src/simulation/arm/arm-cloud.js'
 import { restart } from '../../../src/workflows/strategies/restart.js'
 import { CODES } from '../../providers/azure-vm/error-codes.js'
-import { jobFor, runner, SPEC, worldOf } from '../../providers/azure-vm/saga.js'
+import { jobFor, runner, SPEC, steps, worldOf } from '../../providers/azure-vm/saga.js'
 import { addVm, GROUP, machinesOn, REGION, startArm } from '../../providers/azure-vm/stand-in.js'
 import { signal, theMachine } from '../../providers/machines-contract.js'
 import { type Exchange, exchangeOf, faultsOf, isDescribed, validatorIn } from './oav.js'
 import { fields, recording } from './recordings.js'
 import { installOav, installPythonClient } from './tools.js'
 
-let run: (name: string, input: unknown) => Promise<unknown>
-vi.mock('../../../src/workflows/steps.js', () => ({
-  SLACK_SECONDS: 120,
-  SHORT_SECONDS: 300,
-  step: (name: string, _options: unknown, input: unknown) => run(name, input),
-}))
+vi.mock('../../../src/workflows/steps.js', async () => {
+  const { stepHere } = await import('../../providers/azure-vm/saga.js')
+  return { SLACK_SECONDS: 120, SHORT_SECONDS: 300, step: stepHere }
+})
 
 describe('the ARM stand-in held to Microsoft’s own tools', () => {
   let arm: ArmCloud
@@ -77,7 +75,7 @@ describe('the ARM stand-in held to Microsoft’s own tools', () => {
       const name = `w-${at}`
       addVm(arm, name)
       arm.faults.add({ vm: name, call: where === 'poll' ? 'operation' : 'start', count: 1, effect })
-      run = runner(worldOf(machines))
+      steps.run = runner(worldOf(machines))
       const context = {
         spec: SPEC,
         enter: () => undefined,

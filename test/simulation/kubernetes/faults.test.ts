@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { waitUntil } from '../../support/wait.js'
-import { NODES, onBoth } from './conformance.js'
+import { CONTAINER, conditionOf, NODES, onBoth, PODS } from './conformance.js'
 
 onBoth('faults', (cluster) => {
   afterEach(async () => {
@@ -29,7 +29,7 @@ onBoth('faults', (cluster) => {
     await expect(list()).rejects.toThrow(/abort/i)
     await expect(fresh.call('GET', NODES, undefined, soon())).rejects.toThrow(/abort/i)
     const late = cluster().api.call('POST', NODES, { metadata: { name: 'n-2' } })
-    await new Promise((resolve) => setTimeout(resolve, 300))
+    await expect(list()).rejects.toThrow(/abort/i)
     expect(told.filter((event) => event.includes('n-2'))).toEqual([])
     cluster().kube.apiServer.resume()
 
@@ -66,7 +66,8 @@ onBoth('faults', (cluster) => {
     cluster().kube.apiServer.pause()
     const lost = cluster().api.call('PATCH', `${NODES}/n-1`, { metadata: { labels: { late: '1' } } })
     const failed = expect(lost).rejects.toThrow(/ECONNRESET|hang up|aborted/)
-    await new Promise((resolve) => setTimeout(resolve, 200))
+    // Who asks later is left waiting: the patch has been sent by then.
+    await expect(list()).rejects.toThrow(/abort/i)
 
     await cluster().kube.apiServer.kill()
     await failed
@@ -79,7 +80,12 @@ onBoth('faults', (cluster) => {
     await cluster().addNode('n-1')
     cluster().kube.controllerManager.pause()
     await cluster().ok('PATCH', `${NODES}/n-1`, { spec: { unschedulable: true } })
-    await new Promise((resolve) => setTimeout(resolve, 300))
+    await cluster().ok('POST', PODS, { metadata: { name: 'web' }, spec: { containers: [CONTAINER] } })
+    await cluster().until(
+      `${PODS}/web`,
+      'have no place, which tells that others have seen the cordon',
+      (pod) => conditionOf(pod, 'PodScheduled')?.reason === 'Unschedulable',
+    )
     expect((await cluster().get(`${NODES}/n-1`)).spec).toEqual({ unschedulable: true })
 
     cluster().kube.controllerManager.resume()

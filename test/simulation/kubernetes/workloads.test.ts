@@ -1,43 +1,15 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { KubeObject } from '../../support/kube-api.js'
 import { waitUntil } from '../../support/wait.js'
-import { CONTAINER, conditionOf, NODES, onBoth, PODS, WORKLOADS } from './conformance.js'
-
-const LABELS = { app: 'web' }
+import { CONTAINER, conditionOf, onBoth, PODS, WORKLOADS } from './conformance.js'
+import { count, LABELS, namesOf, nodesOf, workloadPods } from './workload-pods.js'
 
 onBoth('workloads', (cluster) => {
   beforeEach(async () => {
     await cluster().clean()
   })
 
-  const run = async (plural: string, spec: object = {}, pod: object = {}) =>
-    await cluster().ok('POST', `${WORKLOADS}/${plural}`, {
-      metadata: { name: 'web' },
-      spec: {
-        selector: { matchLabels: LABELS },
-        template: {
-          metadata: { labels: LABELS },
-          spec: { terminationGracePeriodSeconds: 0, containers: [CONTAINER], ...pod },
-        },
-        ...spec,
-      },
-    })
-
-  const pods = () => cluster().list(`${PODS}?labelSelector=app%3Dweb`)
-
-  const untilPods = (what: string, holds: (found: KubeObject[]) => boolean) =>
-    waitUntil(
-      async () => {
-        const found = await pods()
-        return holds(found) && found
-      },
-      { for: what, timeoutMs: 15_000 },
-    )
-
-  const bound = (found: KubeObject[]) => found.every(({ spec }) => spec.nodeName)
-  const count = (found: KubeObject[], number: number) => found.length === number && bound(found)
-  const nodesOf = (found: KubeObject[]) => found.map(({ spec }) => spec.nodeName as string).sort()
-  const namesOf = (found: KubeObject[]) => found.map(({ metadata }) => metadata.name).sort()
+  const { run, pods, untilPods } = workloadPods(cluster)
 
   describe('a Deployment', () => {
     it('has its pods through a ReplicaSet, and says how many are ready', async () => {
@@ -207,8 +179,16 @@ onBoth('workloads', (cluster) => {
       await cluster().sayRunning('web-0')
 
       await cluster().evict('web-0')
-      // Long enough for a controller that would not wait.
-      await new Promise((resolve) => setTimeout(resolve, 500))
+      // By then the controller has gone on to somebody else's.
+      await cluster().ok('POST', `${WORKLOADS}/statefulsets`, {
+        metadata: { name: 'other' },
+        spec: {
+          serviceName: 'other',
+          selector: { matchLabels: { app: 'other' } },
+          template: { metadata: { labels: { app: 'other' } }, spec: { containers: [CONTAINER] } },
+        },
+      })
+      await cluster().until(`${PODS}/other-0`, 'be there', () => true)
       const ending = await pods()
       const { uid } = old?.metadata ?? {}
       await cluster().ok('DELETE', `${PODS}/web-0`, { gracePeriodSeconds: 0, preconditions: { uid } })
@@ -280,123 +260,6 @@ onBoth('workloads', (cluster) => {
         (list) => count(list, 1) && list[0]?.metadata.uid !== old?.metadata.uid,
       )
       expect(fresh?.spec.nodeName).toBe('n-1')
-    })
-  })
-
-  describe('the scheduler', () => {
-    const add = (name: string, spec: object = {}) =>
-      cluster().ok('POST', PODS, {
-        metadata: { name, labels: LABELS },
-        spec: { containers: [CONTAINER], ...spec },
-      })
-
-    const untilPending = (name: string) =>
-      cluster().until(
-        `${PODS}/${name}`,
-        'have no place',
-        (pod) => conditionOf(pod, 'PodScheduled')?.reason === 'Unschedulable',
-      )
-
-    it('spreads the pods of one controller', async () => {
-      for (const name of ['n-1', 'n-2', 'n-3']) await cluster().addNode(name)
-      await run('deployments', { replicas: 3 })
-
-      expect(nodesOf(await untilPods('three pods', (list) => count(list, 3)))).toEqual(['n-1', 'n-2', 'n-3'])
-    })
-
-    it.each([
-      ['a cordon', { spec: { unschedulable: true } }],
-      ['a taint', { spec: { taints: [{ key: 'special', effect: 'NoSchedule' }] } }],
-      ['a taint that ends pods', { spec: { taints: [{ key: 'special', effect: 'NoExecute' }] } }],
-      ['that it is not ready', { ready: 'False' }],
-    ])('leaves a pod waiting for %s, and finds a place when there is one', async (_, options) => {
-      await cluster().addNode('n-1', options)
-      await add('web')
-
-      const { spec, status } = await untilPending('web')
-      expect(spec).not.toHaveProperty('nodeName')
-      expect(status.phase).toBe('Pending')
-      await cluster().addNode('n-2')
-      expect(nodesOf(await untilPods('a place', bound))).toEqual(['n-2'])
-    })
-
-    it('takes a cordoned node again when the cordon is gone', async () => {
-      await cluster().addNode('n-1', { spec: { unschedulable: true } })
-      await add('web')
-      await untilPending('web')
-
-      await cluster().ok('PATCH', `${NODES}/n-1`, { spec: { unschedulable: false } })
-
-      expect(nodesOf(await untilPods('a place', bound))).toEqual(['n-1'])
-    })
-
-    it('does what pods wish: labels, and expressions over them', async () => {
-      await cluster().addNode('n-1', { labels: { disk: 'slow', size: '3' } })
-      await cluster().addNode('n-2', { labels: { disk: 'fast', size: '9' } })
-      const affinity = (expression: object) => ({
-        affinity: {
-          nodeAffinity: {
-            requiredDuringSchedulingIgnoredDuringExecution: {
-              nodeSelectorTerms: [{ matchExpressions: [expression] }],
-            },
-          },
-        },
-      })
-      await add('a', { nodeSelector: { disk: 'slow' } })
-      await add('b', affinity({ key: 'disk', operator: 'NotIn', values: ['slow'] }))
-      await add('c', affinity({ key: 'size', operator: 'Lt', values: ['5'] }))
-      await add('d', affinity({ key: 'disk', operator: 'In', values: ['fast', 'fastest'] }))
-
-      const found = await untilPods('four places', (list) => count(list, 4))
-      expect(found.map(({ spec }) => spec.nodeName)).toEqual(['n-1', 'n-2', 'n-1', 'n-2'])
-    })
-
-    it('prefers what pods prefer', async () => {
-      for (const name of ['n-1', 'n-2', 'n-3']) await cluster().addNode(name)
-      const preference = {
-        matchExpressions: [{ key: 'kubernetes.io/hostname', operator: 'In', values: ['n-3'] }],
-      }
-      const affinity = {
-        nodeAffinity: { preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 100, preference }] },
-      }
-      await add('web', { affinity })
-
-      expect(nodesOf(await untilPods('a place', bound))).toEqual(['n-3'])
-    })
-
-    it('tolerates what pods tolerate', async () => {
-      await cluster().addNode('n-1', { spec: { taints: [{ key: 'a', value: '1', effect: 'NoSchedule' }] } })
-      await add('wrong', { tolerations: [{ key: 'a', operator: 'Equal', value: '2', effect: 'NoSchedule' }] })
-      await untilPending('wrong')
-      await add('right', { tolerations: [{ key: 'a', operator: 'Equal', value: '1' }] })
-
-      const found = await untilPods('a place', (list) => list.some(({ spec }) => spec.nodeName))
-      expect(found.map(({ metadata, spec }) => [metadata.name, spec.nodeName])).toEqual([
-        ['right', 'n-1'],
-        ['wrong', undefined],
-      ])
-    })
-
-    it('gives nobody more than there is', async () => {
-      await cluster().addNode('n-1')
-      const capacity = { cpu: '1', memory: '1Gi', pods: '2' }
-      await cluster().ok('PATCH', `${NODES}/n-1/status`, { status: { capacity, allocatable: capacity } })
-      const wanting = (cpu: string) => ({ containers: [{ ...CONTAINER, resources: { requests: { cpu } } }] })
-      await add('big', wanting('800m'))
-      await cluster().until(`${PODS}/big`, 'have a place', ({ spec }) => spec.nodeName === 'n-1')
-      await add('too-big', wanting('300m'))
-      await untilPending('too-big')
-      await add('small', wanting('100m'))
-      await cluster().until(`${PODS}/small`, 'have a place', ({ spec }) => spec.nodeName === 'n-1')
-      await add('third')
-      await untilPending('third')
-
-      await cluster().ok('DELETE', `${PODS}/big`, { gracePeriodSeconds: 0 })
-      const left = await untilPods(
-        'room for one more',
-        (list) => list.filter(({ spec }) => spec.nodeName).length === 2,
-      )
-      expect(namesOf(left)).toEqual(['small', 'third', 'too-big'])
     })
   })
 })
