@@ -13,6 +13,8 @@ export interface SimulatedClusterOptions extends SimulatedCloudOptions {
   readonly etcd?: number
   /** What every machine starts as. */
   readonly machine?: Pick<NewMachine, 'offering' | 'rootDiskGiB' | 'rootDiskFixed' | 'affinityGroups'>
+  /** What the cloud calls a machine, by its host name; the same where left out. Not for external etcd machines: they have no Node to go by. */
+  readonly displayName?: (name: string) => string
   /** Before each machine's name (`c-1`, `w-1`, `e-1`), where several clusters share something. */
   readonly namePrefix?: string
   readonly kubelets?: Partial<Omit<SimulatedKubeletsOptions, 'kubeConfig' | 'cloud' | 'cluster'>>
@@ -42,7 +44,7 @@ export async function startSimulatedCluster(options: SimulatedClusterOptions): P
   const machines = [
     ...names('c', control, options).map((name) => cloud.addMachine(controlMachine(name, options))),
     ...names('w', workers, options).map((name) =>
-      cloud.addMachine({ ...options.machine, cluster, name, type: 'worker' }),
+      cloud.addMachine({ ...options.machine, ...called(name, options), cluster, name, type: 'worker' }),
     ),
     ...names('e', etcd, options).map((name) =>
       cloud.addMachine({ ...options.machine, cluster, name, type: 'etcd' }),
@@ -68,9 +70,15 @@ function names(letter: string, count: number, { namePrefix = '' }: SimulatedClus
   return Array.from({ length: count }, (_, index) => `${namePrefix}${letter}-${index + 1}`)
 }
 
-function controlMachine(name: string, { cluster, machine, etcd = 0 }: SimulatedClusterOptions): NewMachine {
+function called(name: string, { displayName }: SimulatedClusterOptions): Pick<NewMachine, 'displayName'> {
+  return displayName === undefined ? {} : { displayName: displayName(name) }
+}
+
+function controlMachine(name: string, options: SimulatedClusterOptions): NewMachine {
+  const { cluster, machine, etcd = 0 } = options
   return {
     ...machine,
+    ...called(name, options),
     cluster,
     name,
     type: 'control',
