@@ -36,9 +36,14 @@ describe('messages that nobody expects, and at unusual moments', () => {
   it('CKS-27 signals whose input nobody can read wedge nothing: the rollout goes on to its end', async () => {
     await bed.startCluster({ workers: 2 })
     sayAtStop(async (handle) => {
-      const junk = [null, 7, 'x', [], {}, { subject: 'x', why: [1] }, { subject: 'w-1', why: [null, {}] }]
-      for (const one of [...junk, { subject: 'w-1', why: 'soon' }, { subject: 3, why: ['x'] }])
-        await handle.signal('waiting', one)
+      const words = [null, 7, 'x', [], {}]
+      const odd = [
+        { subject: 'x', why: [1] },
+        { subject: 'w-1', why: [null, {}] },
+        { subject: 'w-1', why: 'soon' },
+        { subject: 3, why: ['x'] },
+      ]
+      await Promise.all([...words, ...odd].map((one) => handle.signal('waiting', one)))
       await handle.signal('waiting')
       await handle.signal('pause', 'for lunch', { until: 'one' })
       await handle.signal('resume', null)
