@@ -2,7 +2,7 @@ import type { NodeJob } from '../api/activities.js'
 import { type FailureType, failure } from '../api/failures.js'
 import { batchNodeName } from '../core/batch.js'
 import type { Machine } from '../core/model.js'
-import { PortError, portErrorKind } from '../ports/errors.js'
+import { PortError } from '../ports/errors.js'
 import type { Machines, Operation } from '../ports/machines.js'
 import type { Attempt } from './attempt.js'
 import { type Seen, waitFor } from './wait.js'
@@ -45,6 +45,8 @@ export async function ensureMachine(
   let isFound = false
   let standsInLine = false
   let lastError = ''
+  let restsUntil = 0
+  let refused = ''
   const limitMs = limitSeconds(attempt, act) * 1000
   const isLate = () => attempt.sinceScheduledMs() > limitMs
   return waitFor<Machine>(attempt, {
@@ -65,6 +67,8 @@ export async function ensureMachine(
       if (state.kind !== 'done') lastError = `: ${state.why}`
       operation = null
     }
+    if (performance.now() < restsUntil && !isLate())
+      return { why: [`${act.act} of ${name} is not taken${refused}`] }
     // The machine was seen and is left alone until then: whoever waits in line must not ask for it all the while.
     if (standsInLine && !isMyTurn()) return { why: [waitsForTurn(act, name)] }
     const machine = await machines.get(job.node.machineId, attempt.signal)
@@ -74,7 +78,7 @@ export async function ensureMachine(
     if (!isFound) await act.found?.(machine)
     isFound = true
     if (act.done(machine)) return { done: machine }
-    if (!act.ready(machine) || isLate()) return { why: [sayState(name, machine)] }
+    if (!act.ready(machine) || isLate()) return { why: [sayState(name, machine) + refused] }
     if (sent === MOST_SENDS) {
       throw failure(
         act.refusedAs,
@@ -88,11 +92,16 @@ export async function ensureMachine(
     try {
       operation = await act.send(machines, attempt.signal)
       sent++
+      refused = ''
       attempt.note({ act: act.act, operation })
     } catch (error) {
-      // Somebody else's operation came first: wait for its end, then look again.
-      if (portErrorKind(error) !== 'conflict') throw error
-      return { why: [`${name}: the provider is busy with it`] }
+      // Somebody else's operation came first, or the provider wants to be left alone: wait for the end of that, then look again.
+      if (!(error instanceof PortError) || (error.kind !== 'conflict' && error.kind !== 'throttled'))
+        throw error
+      if (error.kind === 'throttled')
+        restsUntil = performance.now() + 1000 * (error.retryAfterSeconds ?? SLOWEST_SECONDS)
+      refused = `; ${error.message}`
+      return { why: [`${act.act} of ${name} is not taken${refused}`] }
     }
     return { why: [`${act.act} of ${name} was sent`], atOnce: true }
   }

@@ -38,7 +38,7 @@ export function stopMachine(world: World) {
         const connections = await world.connect(input.target)
         if (input.node.node === null && (await upToDate(connections, input, attempt)))
           return { kind: 'alreadyDone' }
-        const sending: Sending = { marked: false, untouched: attempt.attempt === 1 }
+        const sending: Sending = { marked: false, untouched: false }
         const looking = lookingAgain(world, connections, input, attempt)
         try {
           await ensureMachine(connections.machines, input, attempt, {
@@ -57,8 +57,12 @@ export function stopMachine(world: World) {
               if ('why' in seen) return seen.why
               mustHaveTime(input, attempt)
               if (sending.marked) return []
-              await markActing(world, connections, input, attempt, { found: seen.node, drained: true })
+              const isNew = await markActing(world, connections, input, attempt, {
+                found: seen.node,
+                drained: true,
+              })
               sending.marked = true
+              sending.untouched = isNew
               return []
             },
             withinSeconds: input.spec.limits.machineSeconds,
@@ -76,7 +80,7 @@ export function stopMachine(world: World) {
 
 interface Sending {
   marked: boolean
-  /** No call of this step can have been accepted. Only the first attempt knows that no other one is under way. */
+  /** No call can have been accepted: ours was the first acting mark, which comes before every call. */
   untouched: boolean
 }
 
@@ -211,6 +215,7 @@ function mustHaveTime(input: StopInput, attempt: Attempt): void {
 /**
  * The acting mark, with the boot id of right now: release compares with what was there when we acted (CKS-21). The first
  * try is on the very node that was found before its pods were counted: it was cordoned all the while, so none can have come.
+ * False when it was there already: an earlier attempt may have acted.
  */
 async function markActing(
   world: World,
@@ -218,9 +223,10 @@ async function markActing(
   input: StopInput,
   attempt: Attempt,
   { found, drained }: { readonly found: NodeRecord | null; readonly drained: boolean },
-): Promise<void> {
+): Promise<boolean> {
   const name = input.node.node
-  if (name === null) return
+  if (name === null) return false
+  let isNew = true
   const rollout = holderOf(world, input.rollout)
   const decide = (node: NodeRecord) => {
     const mark = node.marks.attempt
@@ -230,7 +236,8 @@ async function markActing(
         `node ${name} no longer carries the mark of this batch; it was not stopped`,
       )
     }
-    if (node.marks.acting?.token === input.token) return null
+    isNew = node.marks.acting?.token !== input.token
+    if (!isNew) return null
     if (drained) mustBeCordoned(node)
     if (input.node.how === 'roll' && node.bootId !== input.baseline.bootId) {
       throw failure('NodeChanged', `node ${name} rebooted by itself meanwhile; it was not stopped`)
@@ -238,6 +245,7 @@ async function markActing(
     return { annotations: actingAnnotations(node, mark, { rollout, token: input.token }) }
   }
   await changeNode(connections.cluster, attempt, name, decide, found)
+  return isNew
 }
 
 /** K1: a call that was not taken was no act. Where it cannot be taken back, the mark says more than was done. */

@@ -3,6 +3,7 @@ import { type Failed, failedOf } from '../../api/failures.js'
 import { batchNodeName } from '../../core/batch.js'
 import { offeringsToTry } from '../../core/offerings.js'
 import type { Step } from '../../core/progress.js'
+import { StepFailed } from '../drain-job.js'
 import { SLACK_SECONDS, step } from '../steps.js'
 import type { ActContext, Acted, Settled, Strategy } from './strategy.js'
 
@@ -78,7 +79,8 @@ async function stop(job: NodeJob, context: ActContext): Promise<'stopped' | Acte
     try {
       await context.drainAgain(job)
     } catch (error) {
-      return context.mayBegin() ? notBegun(failedOf(error, `drain of ${name}`)) : { kind: 'turnedAway' }
+      const cause = error instanceof StepFailed ? error.cause : error
+      return context.mayBegin() ? notBegun(failedOf(cause, `drain of ${name}`)) : { kind: 'turnedAway' }
     }
   }
 }
