@@ -1,5 +1,7 @@
+import { setTimeout as wait } from 'node:timers/promises'
 import type { KubernetesAccess } from '../../core/spec.js'
 import { PortError } from '../../ports/errors.js'
+import { Believed } from './believed.js'
 import type { Answer, Call } from './call.js'
 import { Credentials, type Session } from './credentials.js'
 import { DeadlineError, PATIENCE_MS, REQUEST_MS, unlessAborted, withDeadline } from './deadline.js'
@@ -12,6 +14,9 @@ type Take<T> = (response: Response, server: string) => Promise<T>
 /** Written by a load balancer whose API server is gone, or by an API server on its way up or down. */
 const GATEWAY_CODES = [502, 503, 504]
 
+/** Before each further question whether something is really forbidden: an API server needs about a second to read the rules. */
+const DOUBT_MS = [0, 500, 1_500]
+
 /**
  * Requests to the API servers of one cluster. A read is tried on each of them in turn; a write goes to another one only
  * when the first certainly never saw it. Aborting the caller's signal closes the connection and rejects with its reason.
@@ -19,6 +24,8 @@ const GATEWAY_CODES = [502, 503, 504]
 export class KubernetesApi {
   readonly #credentials: Credentials
   readonly #endpoints = new Endpoints()
+  readonly #believed = new Believed()
+  #wasAccepted = false
 
   constructor(access: KubernetesAccess) {
     this.#credentials = new Credentials(access)
@@ -29,15 +36,9 @@ export class KubernetesApi {
     return await withDeadline(REQUEST_MS, signal, async (within) => {
       const answer = await this.#inTurn(call, within, within, readAnswer)
       // Neither of these has done anything, so a write may be sent again, too.
-      if (answer.code === 401) {
-        // Expired or replaced since we read it.
-        this.#credentials.forget()
-        return await this.#inTurn(call, within, within, readAnswer)
-      }
-      if (isForbiddenByRules(answer)) {
-        await this.#mustBeReady(call, answer, within)
-        return await this.#inTurn(call, within, within, readAnswer)
-      }
+      if (answer.code === 401) return await this.#withOtherCredentials(call, within)
+      if (answer.code < 300) this.#wasAccepted = true
+      if (isForbiddenByRules(answer)) return await this.#doubted(call, answer, within)
       return answer
     })
   }
@@ -56,11 +57,39 @@ export class KubernetesApi {
   }
 
   /**
-   * An API server forbids everything to everyone from when it starts until it has read the rules of RBAC. Taken for a
-   * real no, that would fail the rollout of every control node. Throws `PortError` `throttled` meanwhile.
+   * What we have may have expired, or been replaced since we read it. Where it was accepted before, whoever renews it may be
+   * late: throws `PortError` `unreachable` then. Those that never were are for a person to mend.
    */
+  async #withOtherCredentials(call: Call, within: AbortSignal): Promise<Answer> {
+    this.#credentials.forget()
+    const answer = await this.#inTurn(call, within, within, readAnswer)
+    if (answer.code < 300) this.#wasAccepted = true
+    if (answer.code === 401 && this.#wasAccepted)
+      throw new PortError('unreachable', answerError(answer, call.doing).message)
+    return answer
+  }
+
+  /**
+   * An API server forbids everything to everyone from when it starts until it has read the rules of RBAC. Taken for a
+   * real no, that would fail the rollout of every control node. Behind a load balancer the question whether it is ready may
+   * reach another one, so both are asked a few times, and not over one connection.
+   */
+  async #doubted(call: Call, forbidden: Answer, within: AbortSignal): Promise<Answer> {
+    let answer = forbidden
+    if (this.#believed.has(answer)) return answer
+    for (const pauseMs of DOUBT_MS) {
+      await wait(pauseMs, undefined, { signal: within }).catch(() => undefined)
+      await this.#mustBeReady(call, answer, within)
+      answer = await this.#inTurn({ ...call, alone: true }, within, within, readAnswer)
+      if (!isForbiddenByRules(answer)) return answer
+    }
+    this.#believed.add(answer)
+    return answer
+  }
+
+  /** Throws `PortError` `throttled` while the API server that forbids is starting. */
   async #mustBeReady(call: Call, forbidden: Answer, within: AbortSignal): Promise<void> {
-    const readyz = { doing: call.doing, method: 'GET', path: '/readyz', accept: '*/*' } as const
+    const readyz = { doing: call.doing, method: 'GET', path: '/readyz', accept: '*/*', alone: true } as const
     const { code } = await this.#inTurn(readyz, within, within, readAnswer, forbidden.server)
     if (code === 200) return
     const { message } = answerError(forbidden, call.doing)

@@ -8,6 +8,8 @@ export interface Call {
   readonly body?: unknown
   readonly contentType?: string
   readonly accept?: string
+  /** The connection is not kept for others: behind one address there may be several API servers. */
+  readonly alone?: true
 }
 
 /** What an API server, or something in between, said. Any status. */

@@ -25,6 +25,7 @@ export async function send(
       headers: headersOf(session, call),
       body: call.body === undefined ? null : JSON.stringify(call.body),
       signal: connection.signal,
+      reset: call.alone === true,
     })
     // While it still connects, undici only takes note of an abort and rejects once it has connected.
     const response = await unlessAborted(asked, connection.signal)

@@ -84,6 +84,21 @@ it('reads the kubeconfig again when its token is no longer accepted', async () =
   expect(await api.call(VERSION, patient())).toMatchObject({ code: 200 })
 })
 
+it('K2 credentials that were accepted before may be renewed: their refusal is asked about again later', async () => {
+  let code = 200
+  const server = await serve((_, outgoing) => json(outgoing, {}, code))
+  const api = open(await writeKubeconfig(folder, { server: server.url }))
+  await api.call(VERSION, patient())
+
+  code = 401
+  await expect(api.call(VERSION, patient())).rejects.toEqual(
+    portError('unreachable', /^Could not read the version: \S+ does not accept the credentials \(401\)\.$/),
+  )
+  code = 200
+
+  expect(await api.call(VERSION, patient())).toMatchObject({ code: 200 })
+})
+
 /** A credentials plugin that counts how often it runs. */
 async function plugin(script: string): Promise<{ user: object; runs: () => Promise<number> }> {
   const path = join(folder, 'plugin.sh')

@@ -1,8 +1,13 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { portErrorKind } from '../../../src/ports/errors.js'
+import { KubernetesApi } from '../../../src/providers/kubernetes/api.js'
 import { answer, blackHole, FaultProxy, refuse, type Verdict } from '../../support/proxy.js'
 import { waitUntil } from '../../support/wait.js'
 import { addNode, addPod, Bed, NODES, patchNow, patient, portError } from './bed.js'
+import { json, standIn, writeKubeconfig } from './stand-in.js'
 
 let bed: Bed
 
@@ -241,13 +246,49 @@ describe('B35 an API server that has just started', () => {
     expect(await cluster.nodes(patient())).toHaveLength(1)
   })
 
-  it('is believed when it is ready', async () => {
+  it('is asked again when another one behind the same address says that it is ready', async () => {
+    const { cluster } = await bed.open()
+    bed.proxy.on({ path: NODES }, answer(403, FORBIDDEN), { times: 3 })
+
+    expect(await cluster.nodes(patient())).toHaveLength(1)
+  })
+
+  it('is asked again over another connection, which may lead to another one', async () => {
+    const connections = new Set<number | undefined>()
+    const server = await standIn((path, outgoing, { socket }) => {
+      connections.add(socket.remotePort)
+      const isFirst = [...connections].indexOf(socket.remotePort) === 0
+      json(
+        outgoing,
+        isFirst && path !== '/readyz' ? FORBIDDEN : {},
+        isFirst && path !== '/readyz' ? 403 : 200,
+      )
+    })
+    const folder = await mkdtemp(join(tmpdir(), 'noderoll-endpoints-'))
+    const api = new KubernetesApi(await writeKubeconfig(folder, { server: server.url }))
+    onTestFinished(async () => {
+      await api.close()
+      await server.stop()
+      await rm(folder, { recursive: true })
+    })
+
+    const answered = await api.call({ doing: 'list', method: 'GET', path: NODES }, patient())
+
+    expect(answered).toMatchObject({ code: 200 })
+    expect(server.requests.map(({ path }) => path)).toEqual([NODES, '/readyz', NODES])
+  })
+
+  it('is believed within a few seconds when it is ready, and then at once', async () => {
     const { cluster } = await bed.open()
     bed.proxy.on({ path: NODES }, answer(403, FORBIDDEN))
+    const refused = () =>
+      expect(cluster.nodes(patient())).rejects.toEqual(portError('refused', /nodes is forbidden.*\(403\)\.$/))
 
-    await expect(cluster.nodes(patient())).rejects.toEqual(
-      portError('refused', /nodes is forbidden.*\(403\)\.$/),
-    )
+    const first = await elapsedSeconds(refused)
+    const second = await elapsedSeconds(refused)
+
+    expect(first).toBeLessThan(5)
+    expect(second).toBeLessThan(0.5)
   })
 })
 
