@@ -1,6 +1,7 @@
 import type { WorkflowHandle } from '@temporalio/client'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { cancelSignal, pauseSignal, resumeSignal } from '../../src/api/messages.js'
+import { HEARTBEAT_HELD_SECONDS } from '../../src/api/timing.js'
 import type { Progress } from '../../src/core/progress.js'
 import { stepsOpenAt } from '../support/batch-history.js'
 import { expectAsFound, type Found, found, nodeWrites, untilReadiness } from '../support/batch-nodes.js'
@@ -8,11 +9,8 @@ import { addBudget, evictions, runWorkload } from '../support/batch-pods.js'
 import { CLUSTER, marksOf, RolloutBed } from '../support/rollout-bed.js'
 import { waitUntil } from '../support/wait.js'
 
-/**
- * A step beats every 2.5 s (src/activities/attempt.ts), of which a worker sends one every 5 s at most
- * (src/worker/create-worker.ts): two beats after a cancel its answer has told the step. The rest is for the answer.
- */
-const HEARS_OF_A_CANCEL_MS = 5_000 + 1_500
+/** A step hears of a cancel in the answer to a heartbeat, which is held back for so long at most; the rest is for the answer. */
+const HEARS_OF_A_CANCEL_MS = HEARTBEAT_HELD_SECONDS * 1000 + 1_500
 
 describe('cancel, pause and resume', () => {
   let bed: RolloutBed

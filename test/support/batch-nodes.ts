@@ -108,6 +108,12 @@ export function isCordoned(node: Node): boolean {
   return node.spec.unschedulable ?? false
 }
 
+/** Is the node open for pods although its restart is not proven? */
+export function openTooEarly(node: Node, bootBefore: string): boolean {
+  const restarted = isReady(node) && node.status.nodeInfo.bootID !== bootBefore
+  return !isCordoned(node) && !restarted
+}
+
 /** Tells of every state of every node from now on, in order. */
 export class NodeWatch {
   readonly #closed = new AbortController()
