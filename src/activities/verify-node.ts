@@ -35,6 +35,8 @@ export function verifyNode(world: World) {
         const verifying = new Verifying(world, connections, input, attempt)
         const node = await waitFor<NodeRecord | 'noNode'>(attempt, {
           slowestSeconds: SLOWEST_SECONDS,
+          // Without a Node to watch, any change of any node wakes it.
+          ...(input.node.node === null ? { leastSeconds: 1 } : {}),
           watch: (wake) =>
             input.node.type === 'etcd'
               ? []

@@ -8,8 +8,16 @@ import type { Strategy } from './strategies/strategy.js'
 export interface BatchFailure extends Failed {
   readonly node: string
   readonly step: string
-  /** `untouched`: nothing was written. `putBack`: as found (K1). `asBefore`, `failed`: after an act (K2). `givenBack`: done, but too late (CKS-19). `quarantined`: never drained. */
-  readonly outcome: 'untouched' | 'putBack' | 'asBefore' | 'failed' | 'givenBack' | 'left' | 'quarantined'
+  /** `untouched`: nothing was written. `putBack`: as found (K1). `asBefore`, `failed`: after an act (K2). `unmarked`: as `failed`, but nobody could write that. `givenBack`: done, but too late (CKS-19). `quarantined`: never drained. */
+  readonly outcome:
+    | 'untouched'
+    | 'putBack'
+    | 'asBefore'
+    | 'failed'
+    | 'unmarked'
+    | 'givenBack'
+    | 'left'
+    | 'quarantined'
   readonly machine: string | null
 }
 

@@ -142,6 +142,8 @@ function sayOutcome({ outcome, machine, step }: BatchFailure): string {
       return 'the node stays cordoned in quarantine; let its pods go (their budgets, another replica) and start the rollout again'
     case 'givenBack':
       return 'its machine runs with the new settings, the node is back in service'
+    case 'unmarked':
+      return 'the node could not be marked as failed: the release gives it back when it is in order, and else names it'
     case 'failed':
       return `the node stays cordoned with a failure mark, its machine is ${machine ?? 'of unknown state'}`
     default:

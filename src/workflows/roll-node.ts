@@ -141,7 +141,10 @@ async function settleNode(
     return say(job, at, failed, 'asBefore', null)
   }
   const both = { ...failed, message: `${failed.message}; ${notBack}` }
-  return say(job, at, both, 'failed', await markFailed(job, context, at, both))
+  const marked = await markFailed(job, context, at, both)
+  return 'why' in marked
+    ? say(job, at, { ...both, message: `${both.message}; ${marked.why}` }, 'unmarked', null)
+    : say(job, at, both, 'failed', marked.machine)
 }
 
 async function whyNotAsBefore(job: NodeJob, context: NodeContext): Promise<string | null> {
@@ -180,20 +183,19 @@ async function markFailed(
   { spec, control }: NodeContext,
   at: Step,
   failed: Failed,
-): Promise<string> {
+): Promise<{ readonly machine: string } | { readonly why: string }> {
   const name = batchNodeName(job.node)
   control.step(job, 'failed')
   try {
     // As long as release would try: a node without its failure mark is one nobody knows about.
     const budgetSeconds = spec.limits.releaseSeconds
-    const marked = await step(
+    return await step(
       'failNode',
       { summary: `${name}: ${at}`, budgetSeconds },
       { ...job, step: at, reason: failed.message },
     )
-    return marked.machine
   } catch (error) {
-    return `of unknown state (${failedOf(error, `marking ${name}`).message})`
+    return { why: failedOf(error, `marking ${name}`).message }
   }
 }
 
