@@ -13,8 +13,10 @@ export async function resultIfTakenUp<T>(
   workflow: WorkflowHandle,
 ): Promise<{ readonly result: T } | { readonly why: string }> {
   const over = new AbortController()
+  // Given up with us: the SDK would try it again on a connection that is closed by then, and throw where nobody can catch.
+  const asking = workflow.client.withAbortSignal(over.signal, () => workflow.result())
   try {
-    const result = workflow.result().then((answer) => ({ result: answer as T }))
+    const result = asking.then((answer) => ({ result: answer as T }))
     return await Promise.race([result, leftLying(workflow, over.signal)])
   } finally {
     over.abort()

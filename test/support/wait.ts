@@ -12,7 +12,8 @@ export async function waitUntil<T>(
   ask: () => T | Promise<T>,
   options: WaitOptions,
 ): Promise<Exclude<T, undefined | null | false>> {
-  const deadline = performance.now() + (options.timeoutMs ?? 30_000)
+  const beganAt = performance.now()
+  const deadline = beganAt + (options.timeoutMs ?? 30_000)
   let problem: unknown
   for (;;) {
     try {
@@ -27,6 +28,11 @@ export async function waitUntil<T>(
     if (performance.now() > deadline) {
       throw new Error(`gave up waiting for ${options.for}`, { cause: problem })
     }
-    await sleep(options.everyMs ?? 20)
+    await sleep(options.everyMs ?? pauseAfter(performance.now() - beganAt))
   }
+}
+
+/** A twentieth of the wait so far: each look is a request, and hundreds a second are what all the others wait for. */
+function pauseAfter(waitedMs: number): number {
+  return Math.min(200, Math.max(20, waitedMs / 20))
 }
