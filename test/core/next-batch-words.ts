@@ -14,7 +14,7 @@ export const cordonedByUs = { node: { unschedulable: true, marks: CORDONED_BY_US
 export const unreadable = { node: { marks: someMarks({ unreadable: ['noderoll.io/attempt'] }) } }
 
 /** One batch of a plan in words: `recovery w-1 start`. */
-export function say(batch: Batch): string {
+function say(batch: Batch): string {
   const nodes = batch.nodes.map((node) => `${batchNodeName(node)} ${node.how}`)
   return `${batch.recovery ? 'recovery ' : ''}${nodes.join(', ')}`
 }
