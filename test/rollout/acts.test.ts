@@ -12,6 +12,7 @@ describe('acts on machines that go wrong', () => {
 
   beforeAll(async () => {
     bed = await RolloutBed.open()
+    bed.keepsWorker = true
   })
   afterEach(() => bed.clean())
   afterAll(() => bed.close())

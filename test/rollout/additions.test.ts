@@ -24,6 +24,7 @@ describe('what noderoll adds to a node while it works on it', () => {
 
   beforeAll(async () => {
     bed = await RolloutBed.open()
+    bed.keepsWorker = true
   })
   afterEach(() => bed.clean())
   afterAll(() => bed.close())

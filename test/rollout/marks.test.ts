@@ -20,6 +20,7 @@ describe('the marks on a node', () => {
 
   beforeAll(async () => {
     bed = await RolloutBed.open()
+    bed.keepsWorker = true
   })
   afterEach(() => bed.clean())
   afterAll(() => bed.close())

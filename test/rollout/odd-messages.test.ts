@@ -15,6 +15,7 @@ describe('messages that nobody expects, and at unusual moments', () => {
 
   beforeAll(async () => {
     bed = await RolloutBed.open()
+    bed.keepsWorker = true
   })
   afterEach(() => bed.clean())
   afterAll(() => bed.close())

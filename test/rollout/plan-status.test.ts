@@ -13,6 +13,7 @@ let bed: RolloutBed
 
 beforeAll(async () => {
   bed = await RolloutBed.open()
+  bed.keepsWorker = true
 })
 afterEach(() => bed.clean())
 afterAll(() => bed.close())

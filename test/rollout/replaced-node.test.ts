@@ -17,6 +17,7 @@ describe('a Node that is replaced or changed while it is rolled', () => {
 
   beforeAll(async () => {
     bed = await RolloutBed.open()
+    bed.keepsWorker = true
   })
   afterEach(() => bed.clean())
   afterAll(() => bed.close())

@@ -19,6 +19,7 @@ describe('a rollout that succeeds', () => {
 
   beforeAll(async () => {
     bed = await RolloutBed.open()
+    bed.keepsWorker = true
   })
   afterEach(() => bed.clean())
   afterAll(() => bed.close())

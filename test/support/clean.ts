@@ -23,6 +23,9 @@ const RESOURCES = [
   'storage.k8s.io/v1/volumeattachments',
 ]
 
+/** What has a controller that makes pods. */
+const WORKLOADS = RESOURCES.filter((resource) => /^(batch|apps)\/|replicationcontrollers$/.test(resource))
+
 /** Also deleted, but only these: the cluster's own live beside them. */
 const OUR_OBJECTS = [
   '/api/v1/namespaces/kube-system/configmaps/noderoll',
@@ -40,11 +43,19 @@ export async function cleanCluster({ api }: Pick<ControlPlaneClient, 'api'>): Pr
     api.ok('DELETE', '/api/v1/namespaces/default/events'),
     deleteTestNamespaces(api),
   ])
-  // A controller may make one more pod before it has seen that its workload is gone.
-  await waitUntil(async () => (await deleteAll(api)) === 0 && (await deleteAll(api)) === 0, {
-    for: 'an empty cluster',
-    timeoutMs: 20_000,
-  })
+  // A controller may make one more pod before it has seen that its workload is gone: then it has to be empty twice.
+  let looks = 1
+  await waitUntil(
+    async () => {
+      for (let empty = 0; empty < looks; empty++) {
+        const found = await deleteAll(api)
+        if (found.some((resource) => WORKLOADS.includes(resource))) looks = 2
+        if (found.length > 0) return false
+      }
+      return true
+    },
+    { for: 'an empty cluster', timeoutMs: 20_000 },
+  )
 }
 
 async function deleteTestNamespaces(api: KubeApi): Promise<void> {
@@ -56,14 +67,13 @@ async function deleteTestNamespaces(api: KubeApi): Promise<void> {
   )
 }
 
-/** @returns how many objects there were */
-async function deleteAll(api: KubeApi): Promise<number> {
+/** The resources of which there was something. */
+async function deleteAll(api: KubeApi): Promise<string[]> {
   const found = await Promise.all(
     RESOURCES.map(async (resource) => ({ resource, objects: await api.list(pathOf(resource)) })),
   )
-  let count = 0
-  for (const { resource, objects } of found) {
-    count += objects.length
+  const full = found.filter(({ objects }) => objects.length > 0)
+  for (const { resource, objects } of full) {
     const held = objects.filter(({ metadata }) => metadata.finalizers?.length)
     await Promise.all(held.map((object) => releaseObject(api, resource, object)))
     const namespaces = new Set(objects.map(({ metadata }) => metadata.namespace))
@@ -78,7 +88,7 @@ async function deleteAll(api: KubeApi): Promise<number> {
       ),
     )
   }
-  return count
+  return full.map(({ resource }) => resource)
 }
 
 async function releaseObject(api: KubeApi, resource: string, { metadata }: KubeObject): Promise<void> {

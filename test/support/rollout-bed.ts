@@ -52,6 +52,8 @@ export class RolloutBed {
   readonly address: string
   readonly taskQueue = `noderoll-${randomUUID()}`
   readonly temporalCli: string | undefined
+  /** One worker for all tests of a file in which none starts a workflow before it: a start costs half a second of a processor. */
+  keepsWorker = false
   cluster!: SimulatedCluster
   private readonly connection: Connection
   private worker: { stop(): Promise<void> } | null = null
@@ -115,16 +117,18 @@ export class RolloutBed {
 
   /** Ends what a test left running, empties the cluster, and replays every workflow that the test has started. */
   async clean(): Promise<void> {
-    await this.workflows.terminate()
-    await this.stopWorker()
+    const leftRunning = await this.workflows.terminate()
+    // A step of a workflow that was terminated goes on until it hears of it: not in the next test.
+    if (!this.keepsWorker || leftRunning > 0) await this.stopWorker()
     await Promise.all(this.processes.splice(0).map((worker) => worker.end()))
     await this.cluster?.close()
     await cleanCluster(this.kube)
     await this.workflows.replay()
   }
 
-  /** A worker in this process. */
+  /** A worker in this process; the one that is kept, where there is one. */
   async startWorker(taskQueue = this.taskQueue, namespace = this.namespace): Promise<void> {
+    if (this.keepsWorker && this.worker !== null) return
     const connection = await NativeConnection.connect({ address: this.address })
     const worker = await createWorker({
       connection,

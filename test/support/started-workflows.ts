@@ -43,16 +43,18 @@ export class StartedWorkflows {
     this.#started.push({ client, workflowId, runId })
   }
 
-  /** Those that a test left running. */
-  async terminate(): Promise<void> {
+  /** Those that a test left running; how many. */
+  async terminate(): Promise<number> {
+    let count = 0
     for (const { client, workflowId } of this.#started) {
-      await client.workflow
-        .getHandle(workflowId)
-        .terminate('end of the test')
-        .catch((error: unknown) => {
-          if (!/already completed|not found/.test(String(error))) throw error
-        })
+      try {
+        await client.workflow.getHandle(workflowId).terminate('end of the test')
+        count++
+      } catch (error) {
+        if (!/already completed|not found/.test(String(error))) throw error
+      }
     }
+    return count
   }
 
   /** Replays each run once, however it ended, and forgets them. */
