@@ -12,7 +12,7 @@ import { ensureInstalled, ROOT } from './install.mjs'
  * On the embedded Kubernetes: the real one is the same on every Node.
  */
 const ON_CURRENT_NODE = [
-  ...['test/core/', 'test/spec/', 'test/client/', 'test/worker/', 'test/workflows/'],
+  ...['test/core/', 'test/spec/', 'test/worker/', 'test/workflows/'],
   ...['success', 'azure-vm'].map((story) => `test/rollout/${story}.test.ts`),
 ]
 

@@ -5,11 +5,12 @@ export const name = 'file sizes'
 
 /** @param {import('./files.mjs').ProjectFile[]} files */
 export function problems(files) {
-  const sizes = files
-    .filter(({ path }) => path.startsWith('src/') && path.endsWith('.ts'))
+  const all = files
+    .filter(({ path }) => /^(src|test|bench|scripts)\/.*\.(ts|mjs)$/.test(path))
     .map(({ path, text }) => ({ path, lines: text.split('\n').length - 1 }))
     .sort((a, b) => a.lines - b.lines)
-  const tooLong = sizes
+  const sizes = all.filter(({ path }) => path.startsWith('src/'))
+  const tooLong = all
     .filter(({ lines }) => lines > MOST_LINES)
     .map(({ path, lines }) => `${path}: ${lines} lines, at most ${MOST_LINES}: split it by concept`)
   const median = sizes[Math.floor(sizes.length / 2)]?.lines ?? 0

@@ -83,7 +83,9 @@ describe('the node of a drain', () => {
     await drain.untilWaitsFor(/^pod default\/b is terminating/)
     await bed.endPod('b')
 
-    expect(await drain.end).toMatchObject({ evicted: 2 })
+    await drain.end
+    // The answer about b may have been lost with the connection: then it was asked for again.
+    expect([...new Set(await bed.evictions())]).toEqual(['a', 'b'])
   })
 })
 

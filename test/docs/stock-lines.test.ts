@@ -74,7 +74,7 @@ describe('the stock temporal lines of the docs', () => {
     await rm(folder, { recursive: true, force: true })
   })
 
-  it('answer as the pages say', { timeout: 120_000 }, async () => {
+  it('CKS-27 answer as the pages say', { timeout: 120_000 }, async () => {
     const lines = [...(await stockLines('README.md')), ...(await stockLines('docs/operating.md'))]
     if (bed.temporalCli === undefined) throw new Error('there is no temporal command to try the lines with')
 

@@ -51,7 +51,7 @@ describe('search attributes', () => {
     })
   }
 
-  it('find the rollouts of a cluster, and those that are paused, by a query to the real server', async () => {
+  it('CKS-28 find the rollouts of a cluster, and those that are paused, by a query to the real server', async () => {
     await register('with', ['NoderollCluster', 'Keyword'], ['NoderollPhase', 'Keyword'])
     bed = await RolloutBed.open({ ...temporal, namespace: 'with' })
     await bed.startCluster({ workers: 2 })
@@ -79,20 +79,23 @@ describe('search attributes', () => {
         ['NoderollPhase', 'Int'],
       ],
     ],
-  ])('a namespace %s is rolled without any failure, and none is written', async (namespace, attributes) => {
-    if (attributes.length > 0) await register(namespace, ...attributes)
-    bed = await RolloutBed.open({ ...temporal, namespace })
-    await bed.startCluster({ workers: 2 })
-    await bed.startWorker()
+  ])(
+    'CKS-28 a namespace %s is rolled without any failure, and none is written',
+    async (namespace, attributes) => {
+      if (attributes.length > 0) await register(namespace, ...attributes)
+      bed = await RolloutBed.open({ ...temporal, namespace })
+      await bed.startCluster({ workers: 2 })
+      await bed.startWorker()
 
-    const handle = await bed.start(bed.spec(TO_LARGE))
-    const end = await bed.endOf(handle)
-    const { events } = await handle.fetchHistory()
+      const handle = await bed.start(bed.spec(TO_LARGE))
+      const end = await bed.endOf(handle)
+      const { events } = await handle.fetchHistory()
 
-    expect(end).toMatchObject({ kind: 'completed', result: { outcome: 'done', done: { count: 2 } } })
-    const failures = events?.filter((event) => event.workflowTaskFailedEventAttributes)
-    expect(failures).toEqual([])
-    const upserts = events?.filter((event) => event.upsertWorkflowSearchAttributesEventAttributes)
-    expect(upserts).toEqual([])
-  })
+      expect(end).toMatchObject({ kind: 'completed', result: { outcome: 'done', done: { count: 2 } } })
+      const failures = events?.filter((event) => event.workflowTaskFailedEventAttributes)
+      expect(failures).toEqual([])
+      const upserts = events?.filter((event) => event.upsertWorkflowSearchAttributesEventAttributes)
+      expect(upserts).toEqual([])
+    },
+  )
 })

@@ -108,7 +108,7 @@ describe("a rollout in Temporal's Web UI", () => {
     expect(await ui.event('Activity Task Scheduled', 'drainNode', 'w-4')).toContain(`w-4 ${WHY}`)
   })
 
-  it('shows the search attributes', async () => {
+  it('CKS-28 shows the search attributes', async () => {
     const text = await ui.look('search-attributes', ['NoderollPhase'])
 
     expect(text).toContain('"NoderollCluster": "prod-eu"')

@@ -78,7 +78,7 @@ onBoth('watches', (cluster) => {
   it('from a version tell of everything after it, in order', async () => {
     const from = await version()
     await make('m-b')
-    const watched = watch(`resourceVersion=${from}`)
+    const watched = watch(`resourceVersion=${from}&labelSelector=ours`)
     await watched.until(1)
 
     await label('m-b', { x: '1' })
