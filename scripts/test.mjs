@@ -8,12 +8,12 @@ import { ensureCurrentNode } from './current-node.mjs'
 import { ensureInstalled, ROOT } from './install.mjs'
 
 /**
- * Every decision, what loads and runs a worker (the native part of Temporal's SDK included), and rollouts of each kind.
+ * Every decision, what loads and runs a worker (the native part of Temporal's SDK included), and rollouts.
  * On the embedded Kubernetes: the real one is the same on every Node.
  */
 const ON_CURRENT_NODE = [
   ...['test/core/', 'test/spec/', 'test/worker/', 'test/workflows/'],
-  ...['success', 'azure-vm'].map((story) => `test/rollout/${story}.test.ts`),
+  'test/rollout/success.test.ts',
 ]
 
 ensureInstalled()

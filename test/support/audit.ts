@@ -56,8 +56,10 @@ export class AuditLog {
 
   async since(position: number, filter: AuditFilter = {}): Promise<AuditRecord[]> {
     const matches = typeof filter === 'function' ? filter : (record: AuditRecord) => isLike(record, filter)
-    const lines = (await this.#read(position)).split('\n')
+    const lines = (await this.#read(Math.max(0, position - 1))).split('\n')
     lines.pop() // the line being written, or nothing
+    // The end of the one that was being written then, or nothing.
+    if (position > 0) lines.shift()
     return lines.filter(isOfInterest).map(toRecord).filter(matches)
   }
 
