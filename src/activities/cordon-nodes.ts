@@ -1,6 +1,6 @@
 import type { Baseline, Cordoned, InCluster } from '../api/activities.js'
 import { failure } from '../api/failures.js'
-import { additions } from '../core/additions.js'
+import { additions, NOTHING_ADDED } from '../core/additions.js'
 import type { Batch, BatchNode } from '../core/batch.js'
 import { attemptAnnotation, MARK_KEYS } from '../core/marks.js'
 import { type AttemptMark, isMarked, type Machine, type NodeChange, type NodeRecord } from '../core/model.js'
@@ -131,8 +131,6 @@ function additionsFor(node: NodeRecord, job: BatchNode): ReturnType<typeof addit
     ? { added: earlier ?? NOTHING_ADDED, values: NOTHING_ADDED }
     : additions(node, earlier)
 }
-
-const NOTHING_ADDED = { labels: {}, annotations: {} }
 
 function markChange(
   node: NodeRecord,

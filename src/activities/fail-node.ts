@@ -1,4 +1,5 @@
 import type { NodeJob } from '../api/activities.js'
+import { NOTHING_ADDED } from '../core/additions.js'
 import { batchNodeName } from '../core/batch.js'
 import { attemptAnnotation, failureAnnotation, MARK_KEYS } from '../core/marks.js'
 import type { Machine, NodeChange, NodeRecord } from '../core/model.js'
@@ -37,8 +38,6 @@ export function failNode(world: World) {
       }),
     )
 }
-
-const NOTHING_ADDED = { labels: {}, annotations: {} }
 
 function sayMachine(machine: Machine | null): string {
   if (machine === null) return 'gone at the provider'

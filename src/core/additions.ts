@@ -1,5 +1,8 @@
 import type { Added, NodeRecord } from './model.js'
 
+/** What a mark says that was added where nothing was. */
+export const NOTHING_ADDED: Added = { labels: {}, annotations: {} }
+
 /** Service controllers of clouds take a node that carries it out of their load balancers. Its presence counts. */
 export const EXCLUDE_FROM_LOAD_BALANCERS = 'node.kubernetes.io/exclude-from-external-load-balancers'
 

@@ -1,4 +1,4 @@
-import { priors } from './additions.js'
+import { NOTHING_ADDED, priors } from './additions.js'
 import type {
   ActingMark,
   Added,
@@ -80,7 +80,7 @@ export function quarantineChange(
     labels,
     annotations: {
       ...annotations,
-      [MARK_KEYS.attempt]: attemptAnnotation({ ...attempt, added: { labels: {}, annotations: {} } }),
+      [MARK_KEYS.attempt]: attemptAnnotation({ ...attempt, added: NOTHING_ADDED }),
       [MARK_KEYS.quarantine]: quarantineAnnotation(mark),
     },
   }
@@ -107,10 +107,7 @@ export function clearMarksChange(
   options: { readonly uncordon: boolean; readonly added?: Added },
 ): NodeChange {
   const { marks } = node
-  const { labels, annotations } = priors(
-    node,
-    marks.attempt?.added ?? options.added ?? { labels: {}, annotations: {} },
-  )
+  const { labels, annotations } = priors(node, marks.attempt?.added ?? options.added ?? NOTHING_ADDED)
   const gone = Object.fromEntries(Object.values(MARK_KEYS).map((key) => [key, null]))
   return {
     ...(options.uncordon && marks.bootId !== null ? { unschedulable: false } : {}),
