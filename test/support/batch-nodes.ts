@@ -20,7 +20,8 @@ export async function found(bed: RolloutBed): Promise<Found> {
         (node) =>
           'node.alpha.kubernetes.io/ttl' in (node.metadata.annotations ?? {}) &&
           'beta.kubernetes.io/os' in (node.metadata.labels ?? {}) &&
-          !(node.spec.taints ?? []).some(({ key }) => key === 'node.kubernetes.io/not-ready'),
+          !isTainted(node, 'node.kubernetes.io/not-ready') &&
+          isTainted(node, 'node.kubernetes.io/unschedulable') === isCordoned(node),
       ),
     { for: 'nodes that the controllers are done with' },
   )
@@ -106,6 +107,10 @@ export function isReady(node: Node): boolean {
 
 export function isCordoned(node: Node): boolean {
   return node.spec.unschedulable ?? false
+}
+
+function isTainted(node: Node, key: string): boolean {
+  return (node.spec.taints ?? []).some((taint) => taint.key === key)
 }
 
 /** Is the node open for pods although its restart is not proven? */

@@ -80,12 +80,20 @@ onBoth('faults', (cluster) => {
     await cluster().addNode('n-1')
     cluster().kube.controllerManager.pause()
     await cluster().ok('PATCH', `${NODES}/n-1`, { spec: { unschedulable: true } })
-    await cluster().ok('POST', PODS, { metadata: { name: 'web' }, spec: { containers: [CONTAINER] } })
-    await cluster().until(
-      `${PODS}/web`,
-      'have no place, which tells that others have seen the cordon',
-      (pod) => conditionOf(pod, 'PodScheduled')?.reason === 'Unschedulable',
-    )
+    // A pod without a place tells that others have seen the cordon; one made before that gets a place.
+    const placed = async (name: string) => {
+      await cluster().ok('POST', PODS, { metadata: { name }, spec: { containers: [CONTAINER] } })
+      const pod = await cluster().until(
+        `${PODS}/${name}`,
+        'be looked at by the scheduler',
+        (pod) => conditionOf(pod, 'PodScheduled') !== undefined,
+      )
+      return conditionOf(pod, 'PodScheduled')
+    }
+    let pods = 0
+    await waitUntil(async () => (await placed(`web-${pods++}`))?.reason === 'Unschedulable', {
+      for: 'a pod that has no place',
+    })
     expect((await cluster().get(`${NODES}/n-1`)).spec).toEqual({ unschedulable: true })
 
     cluster().kube.controllerManager.resume()
