@@ -72,24 +72,8 @@ export class DrainBed {
     this.#audited = await this.parts.controlPlane.audit.mark()
   }
 
-  /**
-   * The node lifecycle controller knows nodes by name: one made anew under its name within a second is the old one to it,
-   * silent since then, and after 40 s it says of its pods that they are not ready.
-   */
-  private async sayAlive(name: string): Promise<void> {
-    await this.parts.admin.ok('POST', '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases', {
-      metadata: { name },
-      spec: {
-        holderIdentity: name,
-        leaseDurationSeconds: 40,
-        renewTime: new Date().toISOString().replace('Z', '000Z'),
-      },
-    })
-  }
-
   async addMarkedNode(name: string): Promise<void> {
     const { metadata, status } = await addNode(this.parts.admin, name)
-    await this.sayAlive(name)
     const bootId: string = status.nodeInfo.bootID
     const attempt = attemptAnnotation({
       rollout: 'prod',
@@ -182,7 +166,9 @@ export class DrainBed {
   async requests(filter: Partial<AuditRecord> = {}): Promise<AuditRecord[]> {
     const { audit } = this.parts.controlPlane
     await audit.settled()
-    return audit.since(this.#audited, { user: 'noderoll', ...filter })
+    const asked = await audit.since(this.#audited, { user: 'noderoll', ...filter })
+    // The log has them in the order of their answers.
+    return asked.sort((a, b) => a.time - b.time)
   }
 
   /** Names of the pods whose eviction was asked for, in order. */

@@ -95,7 +95,7 @@ describe('drain.onBlocked: force', () => {
     await bindForce()
     await addHeld(['a', 'b'], 300)
 
-    await expect(bed.drain({ ...LONG, limitSeconds: 25_004 })).rejects.toMatchObject({
+    await expect(bed.drain({ ...LONG, limitSeconds: 25_010 })).rejects.toMatchObject({
       type: 'DrainBlocked',
       message: expect.stringMatching(
         /; pod default\/(a|b) on w-1 was deleted although budget default\/held needs 2 healthy, has 2: /,

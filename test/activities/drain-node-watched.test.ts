@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { NODES } from '../providers/kubernetes/bed.js'
+import { waitUntil } from '../support/wait.js'
 import { DrainBed } from './drain-bed.js'
 
 let bed: DrainBed
@@ -47,6 +48,9 @@ describe('the node of a drain', () => {
     await bed.parts.admin.ok('PATCH', `${NODES}/w-1`, { spec: { unschedulable: false } })
     await bed.addPod('newcomer', { graceSeconds: 30 })
     await bed.untilEvicted('newcomer')
+    await waitUntil(async () => (await bed.parts.admin.ok('GET', `${NODES}/w-1`)).spec.unschedulable, {
+      for: 'the cordon to be back',
+    })
     await bed.endPod('newcomer')
     await bed.endPod('slow')
     await drain.end

@@ -80,7 +80,7 @@ describe('pods that a drain leaves, or lets end', () => {
   it('B02 WAIT-05 a pod that terminates for too long is no longer waited for if the spec says so', async () => {
     await bed.addPod('stuck', { finalizers: ['example.com/hold'], graceSeconds: 0 })
     await bed.parts.admin.ok('DELETE', `${PODS}/stuck`)
-    const drain = bed.start({ policy: { skipWaitForDeleteSeconds: 5 } })
+    const drain = bed.start({ policy: { skipWaitForDeleteSeconds: 10 } })
 
     const waits = await drain.untilWaitsFor(/stuck/)
     const { evicted, warnings } = await drain.end
@@ -174,17 +174,17 @@ describe('the settle time of load balancers', () => {
     await bed.addPod('web')
     const startedAt = Date.now()
     const drain = bed.start({
-      policy: { loadBalancerSettleSeconds: 63 },
+      policy: { loadBalancerSettleSeconds: 66 },
       askedSecondsAgo: 60,
       limitSeconds: 120,
     })
 
-    await drain.untilWaitsFor(/^external load balancers have 63 s to stop using w-1/)
+    await drain.untilWaitsFor(/^external load balancers have 66 s to stop using w-1/)
     await drain.end
 
     const [first] = await bed.requests({ subresource: 'eviction' })
-    expect((first?.time ?? 0) - startedAt).toBeGreaterThanOrEqual(2_990)
-    expect(Date.now() - startedAt).toBeLessThan(10_000)
+    expect((first?.time ?? 0) - startedAt).toBeGreaterThanOrEqual(5_990)
+    expect(Date.now() - startedAt).toBeLessThan(40_000)
   })
 
   it('CKS-16 passes also when no pod has to go: those of DaemonSets serve until the stop', async () => {
@@ -216,6 +216,8 @@ describe('grace and parallelism', () => {
     bed.parts.proxy.on({ path: /eviction$/ }, async () => {
       open++
       most = Math.max(most, open)
+      await waitUntil(() => most >= 3, { for: 'as many evictions as are allowed' })
+      // Time for one too many.
       await new Promise((resolve) => setTimeout(resolve, 50))
       open--
       return undefined

@@ -27,32 +27,34 @@ describe(`chaos, seed ${SEED}, ${RUNS} runs`, () => {
       const bed = lanes.pop()
       if (bed === undefined) throw new Error('there is no free lane')
       const cluster = await bed.startCluster(`run-${index + 1}`, NODES)
+      try {
+        const end = await bed.rollWithKills(cluster, hand, MOST_DOWN)
 
-      const end = await bed.rollWithKills(cluster, hand, MOST_DOWN)
-
-      expect(end.fired).toEqual(hand)
-      expect(end.result).toMatchObject({
-        outcome: 'done',
-        state: 'Running',
-        done: { count: NODES },
-        failed: [],
-      })
-      expect(cluster.mostDown).toBeLessThanOrEqual(MOST_DOWN)
-      expect(actsPerMachine(cluster)).toEqual(
-        new Map(cluster.names.map((name) => [name, ['stop', 'setOffering', 'growRootDisk', 'start']])),
-      )
-      for (const node of await cluster.nodes()) {
-        const marks = Object.keys(node.metadata.annotations ?? {}).filter((key) =>
-          key.startsWith('noderoll.io/'),
+        expect(end.fired).toEqual(hand)
+        expect(end.result).toMatchObject({
+          outcome: 'done',
+          state: 'Running',
+          done: { count: NODES },
+          failed: [],
+        })
+        expect(cluster.mostDown).toBeLessThanOrEqual(MOST_DOWN)
+        expect(actsPerMachine(cluster)).toEqual(
+          new Map(cluster.names.map((name) => [name, ['stop', 'setOffering', 'growRootDisk', 'start']])),
         )
-        expect([node.metadata.name, marks, node.spec.unschedulable ?? false]).toEqual([
-          node.metadata.name,
-          [],
-          false,
-        ])
+        for (const node of await cluster.nodes()) {
+          const marks = Object.keys(node.metadata.annotations ?? {}).filter((key) =>
+            key.startsWith('noderoll.io/'),
+          )
+          expect([node.metadata.name, marks, node.spec.unschedulable ?? false]).toEqual([
+            node.metadata.name,
+            [],
+            false,
+          ])
+        }
+      } finally {
+        await cluster.close()
+        lanes.push(bed)
       }
-      await cluster.close()
-      lanes.push(bed)
     })
   }
 })

@@ -63,6 +63,7 @@ describe('noderoll completion', () => {
       folder: bed.folder,
       env: { PATH, HOME: bed.folder, PS1: '$ ' },
     })
+    await screen.shows(/^\$ $/)
     screen.type(`source ${files.bash}\n`)
     await screen.shows(/\n\$ $/)
 

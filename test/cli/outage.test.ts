@@ -29,8 +29,12 @@ describe('noderoll watch, while Temporal is away', () => {
 
     await temporal.process?.kill()
     await watching.said('Temporal does not answer', 'stderr')
-    await screen.shows('Temporal does not answer')
     // Above what is drawn, which is there once as before.
+    await screen.shows(
+      (lines) =>
+        lines.some((line) => line.includes('Temporal does not answer')) &&
+        lines.filter((line) => /^NODE/.test(line)).length === 1,
+    )
     expect(screen.everything().filter((line) => /^NODE/.test(line))).toHaveLength(1)
     await temporal.process?.restart()
     worker.openGate()

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parse, stringify } from 'yaml'
+import { addBudget, BUDGETS, runWorkload } from '../support/batch-pods.js'
 import { RolloutBed } from '../support/rollout-bed.js'
 import { startTemporal, type TemporalServer } from '../support/temporal.js'
 
@@ -50,6 +51,9 @@ describe('the stock temporal lines of the docs', () => {
       delays: { stopMs: 1_000, startMs: 1_000, bootMs: 1_000, changeMs: 0 },
     })
     await bed.startWorker()
+    // The rollout stands still until all have spoken to it.
+    await runWorkload(bed.kube.api, 'Deployment', 'web', { on: 'w-1' })
+    await addBudget(bed.kube.api, 'web', 1)
     folder = await mkdtemp(join(tmpdir(), 'noderoll-docs-'))
     const settings = parse(await readFile(new URL('temporal.yaml', ROOT), 'utf8'))
     Object.assign(settings.env.local, {
@@ -62,12 +66,16 @@ describe('the stock temporal lines of the docs', () => {
     const pools = { worker: { offering: ['large', 'huge'], rootDiskGiB: 80, maxUnavailable: '10%' } }
     await writeFile(
       join(folder, 'rollout.json'),
-      JSON.stringify({ ...target, pools, rollout: true, verify: { settle: 0 } }),
+      JSON.stringify({
+        ...target,
+        pools,
+        rollout: true,
+        verify: { settle: 0 },
+      }),
     )
     await writeFile(join(folder, 'target.json'), JSON.stringify(target))
   })
   afterAll(async () => {
-    await bed.workflows.add(bed.client, `cluster-rollout/${CLUSTER}`)
     await bed.clean()
     await bed.close()
     await temporal.stop()
@@ -88,8 +96,11 @@ describe('the stock temporal lines of the docs', () => {
       ]
       expect(`${what}: ${stdout}${stderr}`).toMatch(answer)
       answered.push(what)
+      if (what === '--name cancel') await bed.kube.api.ok('DELETE', `${BUDGETS}/web`)
     }
 
     expect(answered).toEqual(ANSWERS.map(([what]) => what))
+    // It is replayed like those that the bed has started.
+    await bed.workflows.add(bed.client, `cluster-rollout/${CLUSTER}`)
   })
 })

@@ -2,7 +2,15 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { MARK_KEYS } from '../../src/core/marks.js'
 import type { FailureMark } from '../../src/core/model.js'
 import type { Fault } from '../../src/simulation/faults.js'
-import { eventsOn, expectAsFound, found, isCordoned, isReady, nodeWrites } from '../support/batch-nodes.js'
+import {
+  eventsOn,
+  expectAsFound,
+  found,
+  isCordoned,
+  isReady,
+  nodeWrites,
+  untilEvent,
+} from '../support/batch-nodes.js'
 import { marksOf, RolloutBed } from '../support/rollout-bed.js'
 
 const CHANGE = { offering: 'large', rootDiskGiB: 80, affinityGroups: ['spread-b'] }
@@ -182,6 +190,7 @@ describe('acts on machines that go wrong', () => {
       rollout: expect.stringContaining('/cluster-rollout/prod/'),
     })
     expect(isCordoned(await bed.node('w-1'))).toBe(true)
+    await untilEvent(bed, 'w-1', 'NoderollFailed')
     expect((await eventsOn(bed, 'w-1')).filter((reason) => reason === 'NoderollFailed')).toHaveLength(1)
     for (const other of ['w-2', 'w-3']) expect(await nodeWrites(bed, position, other)).toEqual([])
     expect(await bed.leaseHolder()).toBeNull()
@@ -219,7 +228,7 @@ describe('acts on machines that go wrong', () => {
       faults([{ call, effect: { kind: 'operationNeverEnds' }, count: 1 }])
       await bed.startWorker()
 
-      const end = await bed.roll({ pools: { worker: { offering: 'large' } }, machineTimeout: '2s' })
+      const end = await bed.roll({ pools: { worker: { offering: 'large' } }, machineTimeout: '4s' })
 
       expect(end).toMatchObject({
         kind: 'failed',

@@ -87,7 +87,7 @@ describe('what a rollout of Azure VMs looks at besides the VMs', () => {
     const position = await bed.kube.audit.mark()
     await bed.startWorker()
 
-    const end = await azure.roll({ pools: { worker: { offering: D4 } }, drain: { timeout: '3s' } })
+    const end = await azure.roll({ pools: { worker: { offering: D4 } }, drain: { timeout: '5s' } })
 
     expect(end).toMatchObject({
       kind: 'failed',

@@ -68,7 +68,7 @@ describe('Azure VMs and processes that die', () => {
     }
 
     const end = await azure.bed.endOf(
-      await azure.bed.start(azure.spec({ pools: WANTED, batchTimeout: '120s' })),
+      await azure.bed.start(azure.spec({ pools: WANTED, machineTimeout: '60s', batchTimeout: '180s' })),
     )
 
     expect(end).toMatchObject({ kind: 'completed', result: { outcome: 'done', done: { names: ['w-1'] } } })

@@ -2,8 +2,9 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { PlanReport } from '../../src/api/activities.js'
 import { batchesOf } from '../support/batch-history.js'
 import { labelNodes } from '../support/batch-nodes.js'
-import { addBudget, evictions, podsOf, runWorkload } from '../support/batch-pods.js'
+import { addBudget, BUDGETS, evictions, podsOf, runWorkload } from '../support/batch-pods.js'
 import { RolloutBed } from '../support/rollout-bed.js'
+import { waitUntil } from '../support/wait.js'
 
 describe('disruption budgets in plan and batches', () => {
   let bed: RolloutBed
@@ -23,6 +24,14 @@ describe('disruption budgets in plan and batches', () => {
     // Has room for whoever has to leave.
     await labelNodes(bed, ['w-5'], { stage: 'a' })
     await addBudget(bed.kube.api, 'web', 2, 3)
+    // Whoever left has a place again before the next one is asked to go.
+    const mayGo = async () =>
+      (await bed.kube.api.ok('GET', `${BUDGETS}/web`)).status?.disruptionsAllowed === 1
+    bed.cluster.cloud.onRequest(
+      { call: 'start' },
+      async () => void (await waitUntil(mayGo, { for: 'the pods to be three again' })),
+      'arrival',
+    )
     const position = await bed.kube.audit.mark()
     await bed.startWorker()
 

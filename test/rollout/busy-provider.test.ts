@@ -108,7 +108,7 @@ describe('a stop that the provider is too busy for', () => {
     const position = await bed.kube.audit.mark()
     await bed.startWorker()
 
-    const end = await bed.roll({ ...TO_LARGE, machineTimeout: '1s' })
+    const end = await bed.roll({ ...TO_LARGE, machineTimeout: '4s' })
 
     expect(end).toMatchObject({
       kind: 'failed',

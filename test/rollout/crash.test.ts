@@ -1,5 +1,6 @@
 import type { WorkflowHandle } from '@temporalio/client'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { untilEvent } from '../support/batch-nodes.js'
 import { FaultProxy, type ProxiedRequest, pass } from '../support/proxy.js'
 import { CLUSTER, marksOf, RolloutBed } from '../support/rollout-bed.js'
 import { waitUntil } from '../support/wait.js'
@@ -140,7 +141,7 @@ describe('rollouts whose worker or workflow dies', () => {
       async () => doomed.kill(),
       'answer',
     )
-    const handle = await bed.start(bed.spec({ pools: LARGE, machineTimeout: '2s', batchTimeout: '120s' }))
+    const handle = await bed.start(bed.spec({ pools: LARGE, machineTimeout: '5s', batchTimeout: '120s' }))
     const timedOut = async () => {
       const { events = [] } = await handle.fetchHistory()
       return (events ?? []).some((event) => event.activityTaskTimedOutEventAttributes != null)
@@ -158,15 +159,20 @@ describe('rollouts whose worker or workflow dies', () => {
   it('CKS-24 a running rollout reset to each of its batches restarts no node twice', async () => {
     await bed.startCluster({ workers: 4 })
     await bed.startWorker()
+    const letGoOf = { 'w-2': holdStopOf('w-2'), 'w-3': holdStopOf('w-3') }
     const handle = await bed.start(bed.spec({ pools: LARGE }))
     let current: WorkflowHandle = handle
 
-    for (const batch of [2, 3]) {
+    for (const [batch, node] of [
+      [2, 'w-2'],
+      [3, 'w-3'],
+    ] as const) {
       const event = await waitUntil(() => startOfBatch(current, batch), {
         for: `batch ${batch}`,
         timeoutMs: 60_000,
       })
       current = await reset(current, event)
+      letGoOf[node]()
     }
     const end = await bed.endOf(current)
 
@@ -179,6 +185,7 @@ describe('rollouts whose worker or workflow dies', () => {
   it('CKS-24 a reset into the middle of a batch finds its node done and restarts nothing', async () => {
     await bed.startCluster({ workers: 2 })
     await bed.startWorker()
+    const letGo = holdStopOf('w-2')
     const handle = await bed.start(bed.spec({ pools: LARGE }))
     const event = await waitUntil(() => afterActivity(handle, 'cordonNodes', 1), {
       for: 'the cordon of batch 1',
@@ -188,7 +195,9 @@ describe('rollouts whose worker or workflow dies', () => {
       timeoutMs: 30_000,
     })
 
-    const end = await bed.endOf(await reset(handle, event))
+    const again = await reset(handle, event)
+    letGo()
+    const end = await bed.endOf(again)
 
     expect(end).toMatchObject({ kind: 'completed', result: { outcome: 'done', state: 'Running' } })
     expect(bed.acts(false).filter((act) => act.startsWith('stop'))).toEqual(['stop w-1', 'stop w-2'])
@@ -199,6 +208,7 @@ describe('rollouts whose worker or workflow dies', () => {
     await bed.startWorker()
     const handle = await bed.start(bed.spec({ pools: LARGE }))
     await handle.result()
+    await untilEvent(bed, 'w-2', 'NoderollGivenBack')
     const acts = bed.acts(false)
     const mark = await bed.kube.audit.mark()
     const event = await startOfBatch(handle, 2)
@@ -210,6 +220,16 @@ describe('rollouts whose worker or workflow dies', () => {
     await bed.kube.audit.settled()
     expect(await bed.kube.audit.writes(mark, 'noderoll')).toEqual([])
   })
+
+  /** The stop of this machine is not taken before that is called: the rollout does not end before it is reset. */
+  function holdStopOf(machine: string): () => void {
+    let letGo: () => void = () => undefined
+    const held = new Promise<void>((resolve) => {
+      letGo = resolve
+    })
+    bed.cluster.cloud.onRequest({ call: 'stop', machine }, () => held, 'arrival')
+    return letGo
+  }
 
   /** Event id of the workflow task that chose batch `number`. */
   function startOfBatch(handle: WorkflowHandle, number: number): Promise<number | undefined> {

@@ -80,12 +80,21 @@ describe('the requests of a rollout that drains', () => {
     await waitUntil(async () => (await evictions(bed.kube, position)).length > 0, { for: 'an eviction' })
 
     let hangs = true
-    const hungAt = Date.now()
     const hole = proxy.on(() => hangs, blackHole())
+    await waitUntil(
+      () =>
+        proxy.requests.every(
+          ({ verdict, status, path }) =>
+            verdict !== 'pass' || status !== undefined || path.includes('watch='),
+        ),
+      { for: 'the answers to what had been let through' },
+    )
+    const hungAt = Date.now()
+    const hung = await bed.kube.audit.mark()
     await waitUntil(() => hole.hits.some(({ time }) => time - hungAt > HEARTBEAT_SECONDS * 1000), {
       for: 'the drain to ask again, after its heartbeats would have been missed',
     })
-    const meanwhile = (await evictions(bed.kube, position)).filter(({ time }) => time > hungAt + 1_000)
+    const meanwhile = await evictions(bed.kube, hung)
     hangs = false
     await bed.kube.api.ok('DELETE', `${BUDGETS}/held`)
     const end = await bed.endOf(handle)

@@ -5,6 +5,7 @@ import { expectAsFound, found, labelNodes, nodeWrites } from '../support/batch-n
 import { addBarePod, addBudget, evictions, PODS, podsOf, runWorkload } from '../support/batch-pods.js'
 import { goneAt, onlyW1OutOfDate, stoppedAt, untilEvictionOf } from '../support/drain-story.js'
 import { RolloutBed } from '../support/rollout-bed.js'
+import { waitUntil } from '../support/wait.js'
 
 describe('the drain of a node', () => {
   let bed: RolloutBed
@@ -18,13 +19,22 @@ describe('the drain of a node', () => {
 
   const TO_LARGE = { pools: { worker: { offering: 'large' } } }
 
-  /** A StatefulSet whose pod runs on w-1 and would come back on w-2. */
+  /** A StatefulSet whose pod runs on w-1, and comes back on w-2 before the machine of w-1 is stopped. */
   async function runWeb(): Promise<void> {
-    await labelNodes(bed, ['w-1', 'w-2'], { stage: 'a' })
-    await found(bed)
-    await runWorkload(bed.kube.api, 'StatefulSet', 'web', { on: { stage: 'a' }, preferred: 'w-1' })
+    await labelNodes(bed, ['w-1'], { stage: 'a' })
+    await runWorkload(bed.kube.api, 'StatefulSet', 'web', { on: { stage: 'a' } })
     const [pod] = await podsOf(bed.kube.api, 'web')
     expect(pod?.spec.nodeName).toBe('w-1')
+    await labelNodes(bed, ['w-2'], { stage: 'a' })
+    const isBack = async () => {
+      const [now] = await podsOf(bed.kube.api, 'web')
+      return now?.metadata.uid !== pod?.metadata.uid && now?.spec.nodeName !== undefined
+    }
+    bed.cluster.cloud.onRequest(
+      { call: 'stop', machine: 'w-1' },
+      async () => void (await waitUntil(isBack, { for: 'the pod to be back' })),
+      'arrival',
+    )
   }
 
   function uidIn(eviction: AuditRecord): unknown {
@@ -40,7 +50,7 @@ describe('the drain of a node', () => {
     const position = await bed.kube.audit.mark()
     await bed.startWorker()
 
-    const end = await bed.roll({ ...TO_LARGE, drain: { timeout: '3s' } })
+    const end = await bed.roll({ ...TO_LARGE, drain: { timeout: '5s' } })
 
     expect(end).toMatchObject({
       kind: 'failed',
@@ -94,7 +104,7 @@ describe('the drain of a node', () => {
     expect(await stepsOpenAt(handle, 'undoNodes')).toEqual([])
     expect(bed.acts(false)).toEqual([])
     const uncordons = (await nodeWrites(bed, position)).filter(
-      ({ requestBody }) => requestBody.spec?.unschedulable === false,
+      ({ requestBody, code }) => code === 200 && requestBody.spec?.unschedulable === false,
     )
     expect(uncordons.map(({ name }) => name).sort()).toEqual(['w-1', 'w-2'])
     const lastEviction = Math.max(...(await evictions(bed.kube, position)).map(({ time }) => time))
@@ -217,7 +227,7 @@ describe('the drain of a node', () => {
     const position = await bed.kube.audit.mark()
     await bed.startWorker()
 
-    const end = await bed.roll({ ...TO_LARGE, drain: { timeout: '3s' } })
+    const end = await bed.roll({ ...TO_LARGE, drain: { timeout: '5s' } })
 
     expect(end).toMatchObject({
       kind: 'failed',

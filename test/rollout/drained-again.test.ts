@@ -8,6 +8,7 @@ import {
   patchNode,
 } from '../support/batch-nodes.js'
 import { addBudget, BUDGETS, bindTo, evictions, podsOf, runWorkload } from '../support/batch-pods.js'
+import { atLookOfAct } from '../support/drain-story.js'
 import { CLUSTER, marksOf, RolloutBed } from '../support/rollout-bed.js'
 import { waitUntil } from '../support/wait.js'
 
@@ -31,12 +32,7 @@ describe('a node that is drained again, after the barrier', () => {
     await runWorkload(api, 'Deployment', 'newcomer', { on: { stage: 'nowhere' }, untilReady: false })
     await addBudget(api, 'newcomer', 1, 0)
     const [newcomer] = await podsOf(api, 'newcomer')
-    let looks = 0
-    const unsubscribe = bed.cluster.cloud.onRequest({ call: 'get', machine: name }, async () => {
-      looks += 1
-      // The first look is the cordon's.
-      if (looks < 2) return
-      unsubscribe()
+    atLookOfAct(bed, name, async () => {
       await patchNode(bed, name, { spec: { unschedulable: false } })
       await bindTo(api, newcomer, name)
       await waitUntil(async () => (await api.ok('GET', `${BUDGETS}/newcomer`)).status?.currentHealthy === 1, {

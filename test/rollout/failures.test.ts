@@ -10,6 +10,7 @@ import {
   stopMachine,
 } from '../support/batch-nodes.js'
 import { addBudget, evictions, podsOf, runWorkload } from '../support/batch-pods.js'
+import { atLookOfAct } from '../support/drain-story.js'
 import { type ProxiedRequest, pretend } from '../support/proxy.js'
 import { marksOf, RolloutBed } from '../support/rollout-bed.js'
 
@@ -25,12 +26,11 @@ describe('a rollout that fails before an act', () => {
 
   const TO_LARGE = { pools: { worker: { offering: 'large' } } }
 
-  /** Runs once, when noderoll looks at w-1 alone for the n-th time: 1 is the cordon's look, 2 the stop's. */
-  function atLook(number: number, happens: () => unknown): void {
-    let looks = 0
-    bed.cluster.cloud.onRequest({ call: 'get', machine: 'w-1' }, async () => {
-      looks += 1
-      if (looks === number) await happens()
+  /** Runs once, when noderoll looks at w-1 alone for the first time: the cordon's look. */
+  function atLookOfCordon(happens: () => unknown): void {
+    const unsubscribe = bed.cluster.cloud.onRequest({ call: 'get', machine: 'w-1' }, async () => {
+      unsubscribe()
+      await happens()
     })
   }
 
@@ -38,7 +38,7 @@ describe('a rollout that fails before an act', () => {
     await bed.startCluster({ workers: 3 })
     bed.cluster.kubelets.script('w-1', { doesNotRegister: true })
     const { 'w-1': gone, ...before } = await found(bed)
-    atLook(1, () => bed.kube.api.ok('DELETE', '/api/v1/nodes/w-1'))
+    atLookOfCordon(() => bed.kube.api.ok('DELETE', '/api/v1/nodes/w-1'))
     await bed.startWorker()
 
     const end = await bed.roll({ pools: { worker: { offering: 'large', maxUnavailable: 2 } } })
@@ -57,7 +57,7 @@ describe('a rollout that fails before an act', () => {
   it('K1 touches nothing when another machine has taken the name of a node', async () => {
     await bed.startCluster({ workers: 2 })
     let position = Number.NaN
-    atLook(1, async () => {
+    atLookOfCordon(async () => {
       await bed.kube.api.ok('DELETE', '/api/v1/nodes/w-1')
       await bed.kube.api.ok('POST', '/api/v1/nodes', {
         metadata: { name: 'w-1' },
@@ -84,7 +84,7 @@ describe('a rollout that fails before an act', () => {
     await bed.startCluster({ workers: 2 })
     const before = await found(bed)
     const bootBefore = (await bed.node('w-1')).status.nodeInfo.bootID
-    atLook(2, async () => {
+    atLookOfAct(bed, 'w-1', async () => {
       bed.cluster.kubelets.reboot('w-1')
       await expect
         .poll(async () => (await bed.node('w-1')).status.nodeInfo.bootID, { timeout: 10_000 })
@@ -107,7 +107,9 @@ describe('a rollout that fails before an act', () => {
   it('K1 does not stop a node whose mark somebody has taken away', async () => {
     await bed.startCluster({ workers: 2 })
     const before = await found(bed)
-    atLook(2, () => patchNode(bed, 'w-1', { metadata: { annotations: { [MARK_KEYS.attempt]: null } } }))
+    atLookOfAct(bed, 'w-1', () =>
+      patchNode(bed, 'w-1', { metadata: { annotations: { [MARK_KEYS.attempt]: null } } }),
+    )
     await bed.startWorker()
 
     const end = await bed.roll(TO_LARGE)
@@ -153,7 +155,7 @@ describe('a rollout that fails before an act', () => {
     const before = await found(bed)
     await bed.startWorker()
 
-    const end = await bed.roll({ ...TO_LARGE, drain: { timeout: '2s' } })
+    const end = await bed.roll({ ...TO_LARGE, drain: { timeout: '5s' } })
 
     expect(end).toMatchObject({
       kind: 'failed',
@@ -199,7 +201,7 @@ describe('a rollout that fails before an act', () => {
     await addBudget(bed.kube.api, 'held', 1)
     await bed.startWorker()
 
-    const end = await bed.roll({ ...TO_LARGE, startStopped: false, drain: { timeout: '2s' } })
+    const end = await bed.roll({ ...TO_LARGE, startStopped: false, drain: { timeout: '5s' } })
 
     expect(end).toMatchObject({
       kind: 'failed',

@@ -48,9 +48,9 @@ describe('the time limit of a batch', () => {
     await untilReadiness(bed, 'w-2', false)
     await bed.startWorker()
     const handle = await bed.start(
-      bed.spec({ ...TO_LARGE, batchTimeout: '12s', changeReserve: '8s', drain: { timeout: '3s' } }),
+      bed.spec({ ...TO_LARGE, batchTimeout: '20s', changeReserve: '16s', drain: { timeout: '3s' } }),
     )
-    // By the time that progress tells of the wait, preflight has used up more than 4 s of the 12.
+    // By the time that progress tells of the wait, preflight has used up more than 4 s of the 20.
     await waitUntil(async () => (await handle.query<Progress>('progress')).waitsFor.length > 0, {
       for: 'a long preflight',
     })
@@ -62,7 +62,7 @@ describe('the time limit of a batch', () => {
       kind: 'failed',
       type: 'BatchTimedOut',
       message: expect.stringMatching(
-        /w-1 was not stopped: less than 8 s of the batch's 12 s were left.*as found/,
+        /w-1 was not stopped: less than 16 s of the batch's 20 s were left.*as found/,
       ),
       result: { failed: [{ node: 'w-1' }], state: 'Running' },
     })

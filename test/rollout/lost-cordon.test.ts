@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { eventsOn, isCordoned, nodeWrites, patchNode } from '../support/batch-nodes.js'
 import { addBudget, BUDGETS, bindTo, evictions, podsOf, runWorkload } from '../support/batch-pods.js'
-import { goneAt, onlyW1OutOfDate, stoppedAt, untilEvictionOf } from '../support/drain-story.js'
+import { atLookOfAct, goneAt, onlyW1OutOfDate, stoppedAt, untilEvictionOf } from '../support/drain-story.js'
 import { RolloutBed } from '../support/rollout-bed.js'
 import { waitUntil } from '../support/wait.js'
 
@@ -15,8 +15,8 @@ describe('a cordon that is lost during a drain', () => {
   afterEach(() => bed.clean())
   afterAll(() => bed.close())
 
-  /** Stays pending until the test binds it. */
-  const NOWHERE = { on: { stage: 'nowhere' }, untilReady: false }
+  /** Stays pending until the test binds it; and until its kubelet has ended it. */
+  const NOWHERE = { on: { stage: 'nowhere' }, untilReady: false, graceSeconds: 1 }
   const TO_LARGE = { pools: { worker: { offering: 'large' } } }
 
   it('B03 cordons again when somebody uncordons in mid-drain, says so, and evicts who came meanwhile', async () => {
@@ -60,12 +60,7 @@ describe('a cordon that is lost during a drain', () => {
       onlyW1OutOfDate(bed)
       await runWorkload(bed.kube.api, 'Deployment', 'newcomer', NOWHERE)
       const [newcomer] = await podsOf(bed.kube.api, 'newcomer')
-      let looks = 0
-      const unsubscribe = bed.cluster.cloud.onRequest({ call: 'get', machine: 'w-1' }, async () => {
-        looks += 1
-        // The first look is the cordon's, the second one the stop's: the drain has ended.
-        if (looks < 2) return
-        unsubscribe()
+      atLookOfAct(bed, 'w-1', async () => {
         await patchNode(bed, 'w-1', { spec: { unschedulable: false } })
         if (comes) await bindTo(bed.kube.api, newcomer, 'w-1')
       })
@@ -77,7 +72,8 @@ describe('a cordon that is lost during a drain', () => {
       expect(end).toMatchObject({ kind: 'completed', result: { done: { names: ['w-1'] } } })
       const stop = stoppedAt(bed, 'w-1') ?? Number.NaN
       const cordons = (await nodeWrites(bed, position, 'w-1')).filter(
-        ({ requestBody, time }) => requestBody.spec?.unschedulable === true && time <= stop,
+        ({ requestBody, time, code }) =>
+          code === 200 && requestBody.spec?.unschedulable === true && time <= stop,
       )
       expect(cordons).toHaveLength(2)
       const evicted = (await evictions(bed.kube, position)).map(({ name }) => name)

@@ -32,7 +32,7 @@ describe('a rollout whose API server is away', () => {
         pools: { worker: { offering: 'large' } },
         kubernetes,
         verify: { timeout: '2s', settle: 0 },
-        releaseTimeout: '12s',
+        releaseTimeout: '24s',
       }),
     )
     await waitUntil(async () => (await attemptOf(handle, 'release')) > 1, {

@@ -4,6 +4,7 @@ import { MARK_KEYS } from '../../src/core/marks.js'
 import type { RolloutRequest } from '../../src/spec/schema.js'
 import { CLUSTER, RolloutBed } from '../support/rollout-bed.js'
 import { pausedRollout, writesSince } from '../support/story-world.js'
+import { waitUntil } from '../support/wait.js'
 
 const CONFIG_MAP = '/api/v1/namespaces/kube-system/configmaps/noderoll'
 const LEASE = '/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/noderoll'
@@ -96,15 +97,25 @@ describe('planRollout', () => {
     bed.cluster.cloud.setClusterOperation(CLUSTER, 'an upgrade')
     await bed.kube.api.ok('DELETE', '/api/v1/nodes/w-2')
 
-    const plan = await planOf({
-      pools: { control: { offering: 'large' }, worker: { rootDiskGiB: 40, affinityGroups: ['dedicated'] } },
-    })
+    const noNode = 'machine w-2 is running and has no Node'
+    const plan = await waitUntil(
+      async () => {
+        const plan = await planOf({
+          pools: {
+            control: { offering: 'large' },
+            worker: { rootDiskGiB: 40, affinityGroups: ['dedicated'] },
+          },
+        })
+        return plan.refusals.some((refusal) => refusal.includes(noNode)) && plan
+      },
+      { for: 'the worker to hear that a Node is gone' },
+    )
 
     for (const says of [
       'the provider says: an upgrade',
       'known as staging, not prod',
       'identity another',
-      'machine w-2 is running and has no Node',
+      noNode,
       'would put c-1 out of date',
       'would shrink the 50 GiB disk of w-1',
       'dedicated is an explicit dedication',
@@ -223,7 +234,13 @@ describe('clusterStatus', () => {
     await bed.kube.api.ok('DELETE', '/api/v1/nodes/w-2')
     await bed.kube.api.ok('PATCH', CONFIG_MAP, { data: { cluster: 'staging' } })
 
-    const status = await statusOf()
+    const status = await waitUntil(
+      async () => {
+        const status = await statusOf()
+        return status.problems.some((problem) => problem.includes('w-2')) && status
+      },
+      { for: 'the worker to hear that a Node is gone' },
+    )
 
     expect(status).toMatchObject({
       state: 'Alert',

@@ -24,7 +24,8 @@ describe('preflight of a batch', () => {
   afterEach(() => bed.clean())
   afterAll(() => bed.close())
 
-  const CONTROL = { pools: { control: { offering: 'large' } }, preflight: { timeout: '1s' } }
+  const TO_LARGE = { pools: { control: { offering: 'large' } } }
+  const CONTROL = { ...TO_LARGE, preflight: { timeout: '1s' } }
   const ETCD = { select: { machines: ['e-1', 'e-2', 'e-3'] } }
 
   async function makeUnready(name: string): Promise<void> {
@@ -46,7 +47,7 @@ describe('preflight of a batch', () => {
     await bed.startWorker()
 
     const handle = await bed.start(
-      bed.spec({ pools: { worker: { offering: 'large' } }, preflight: { timeout: '8s' } }),
+      bed.spec({ pools: { worker: { offering: 'large' } }, preflight: { timeout: '15s' } }),
     )
     const waiting = await waitUntil(
       async () => {
@@ -61,7 +62,7 @@ describe('preflight of a batch', () => {
     expect(end).toMatchObject({
       kind: 'failed',
       type: 'PreflightFailed',
-      message: expect.stringMatching(/w-1 did not get through preflight in 8 s: node w-3 is not ready/),
+      message: expect.stringMatching(/w-1 did not get through preflight in 15 s: node w-3 is not ready/),
       result: { failed: [{ node: 'w-1', step: 'preflight' }], state: 'Alert' },
     })
     expect(bed.acts(false)).toEqual([])
@@ -76,7 +77,13 @@ describe('preflight of a batch', () => {
     await makeUnready('w-2')
     bed.cluster.cloud.state.delays.stopMs = 700
     await bed.startWorker()
-    const handle = await bed.start(bed.spec({ pools: { worker: { offering: 'large' } } }))
+    const handle = await bed.start(
+      bed.spec({
+        pools: { worker: { offering: 'large' } },
+        preflight: { timeout: '60s' },
+        batchTimeout: '120s',
+      }),
+    )
     await waitUntil(async () => (await handle.query<Progress>('progress')).waitsFor.length > 0, {
       for: 'progress to say what is waited for',
     })
@@ -102,7 +109,7 @@ describe('preflight of a batch', () => {
 
     const end = await bed.roll({
       pools: { worker: { offering: 'large', maxUnavailable: 2 } },
-      preflight: { timeout: '1s', tolerateUnready: 1 },
+      preflight: { tolerateUnready: 1 },
     })
 
     expect(end).toMatchObject({
@@ -163,7 +170,7 @@ describe('preflight of a batch', () => {
     })
     await bed.startWorker()
 
-    const end = await bed.roll(CONTROL)
+    const end = await bed.roll(TO_LARGE)
 
     expect(end).toMatchObject({ kind: 'completed', result: { done: { names: ['c-3'] } } })
   })
@@ -247,7 +254,7 @@ describe('preflight of a batch', () => {
     )
     await bed.startWorker()
 
-    const end = await bed.roll(CONTROL)
+    const end = await bed.roll(TO_LARGE)
 
     expect(end).toMatchObject({
       kind: 'failed',

@@ -3,8 +3,9 @@ import type { ClusterStatus } from '../../src/api/activities.js'
 import { EXCLUDE_FROM_LOAD_BALANCERS as EXCLUDE } from '../../src/core/additions.js'
 import { MARK_KEYS } from '../../src/core/marks.js'
 import { batchesOf } from '../support/batch-history.js'
-import { eventsOn, found, isCordoned, markAsLeft, nodeWrites, patchNode } from '../support/batch-nodes.js'
+import { found, isCordoned, markAsLeft, nodeWrites, patchNode, untilEvent } from '../support/batch-nodes.js'
 import { addBarePod, addBudget, BUDGETS, evictions, runWorkload } from '../support/batch-pods.js'
+import { atLookOfAct } from '../support/drain-story.js'
 import { marksOf, type Node, RolloutBed } from '../support/rollout-bed.js'
 import { writesSince } from '../support/story-world.js'
 import { startTemporal } from '../support/temporal.js'
@@ -21,6 +22,8 @@ describe('quarantine of nodes whose drains cannot end', () => {
 
   const DRAIN = { timeout: '2s', onBlocked: 'quarantine' } as const
   const SPEC = { pools: { worker: { offering: 'large' } }, drain: DRAIN }
+  /** Where the outcome hangs on what an eviction was answered. */
+  const PATIENT = { ...SPEC, drain: { ...DRAIN, timeout: '5s' } }
 
   /** A pod on each of these nodes, under a budget that never lets it go. */
   async function hold(...names: string[]): Promise<void> {
@@ -60,7 +63,7 @@ describe('quarantine of nodes whose drains cannot end', () => {
     await bed.startWorker()
 
     const handle = await bed.start(
-      bed.spec({ ...SPEC, pools: { worker: { offering: 'large', maxUnavailable: 2 } } }),
+      bed.spec({ ...PATIENT, pools: { worker: { offering: 'large', maxUnavailable: 2 } } }),
     )
     const end = await bed.endOf(handle)
 
@@ -91,7 +94,7 @@ describe('quarantine of nodes whose drains cannot end', () => {
     )
     const firstStop = bed.cluster.cloud.log.acts().find(({ call }) => call === 'stop')
     expect(written?.time).toBeLessThanOrEqual(firstStop?.at ?? 0)
-    expect(await eventsOn(bed, 'w-2')).toContain('NoderollQuarantined')
+    await untilEvent(bed, 'w-2', 'NoderollQuarantined')
     expect((await bed.node('w-2')).metadata.annotations).toEqual(before['w-2']?.annotations)
     for (const one of await bed.nodes()) {
       expect(marksOf(one)).toEqual([])
@@ -104,7 +107,7 @@ describe('quarantine of nodes whose drains cannot end', () => {
     await hold('w-2')
     await bed.startWorker()
 
-    const handle = await bed.start(bed.spec(SPEC))
+    const handle = await bed.start(bed.spec(PATIENT))
     const end = await bed.endOf(handle)
 
     expect(end).toMatchObject({
@@ -144,7 +147,7 @@ describe('quarantine of nodes whose drains cannot end', () => {
     ])
 
     await free('w-2')
-    const next = await bed.roll(SPEC)
+    const next = await bed.roll(PATIENT)
 
     expect(next).toMatchObject({
       kind: 'completed',
@@ -232,7 +235,7 @@ describe('quarantine of nodes whose drains cannot end', () => {
     await bed.startCluster({ workers: 3 })
     await hold('w-1')
     const worker = await bed.startWorkerProcess()
-    const handle = await bed.start(bed.spec(SPEC))
+    const handle = await bed.start(bed.spec(PATIENT))
     await untilInQuarantine('w-1')
     worker.kill()
     await free('w-1')
@@ -293,14 +296,7 @@ describe('quarantine of nodes whose drains cannot end', () => {
 
   it('B03, K1 quarantine: a pod that comes after the drain and may not go keeps the machine from being stopped', async () => {
     await bed.startCluster({ workers: 2 })
-    let looks = 0
-    const unsubscribe = bed.cluster.cloud.onRequest({ call: 'get', machine: 'w-1' }, async () => {
-      looks += 1
-      // The first look is the cordon's, the second one the stop's: the drain has ended.
-      if (looks < 2) return
-      unsubscribe()
-      await addBarePod(bed.kube.api, 'debug', 'w-1')
-    })
+    atLookOfAct(bed, 'w-1', () => addBarePod(bed.kube.api, 'debug', 'w-1'))
     await bed.startWorker()
 
     const end = await bed.roll(SPEC)

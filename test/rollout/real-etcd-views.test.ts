@@ -107,7 +107,7 @@ describe('three real etcd members behind a network that fails', () => {
 
       network.cutOff(3)
       const handle = await start(etcd())
-      const why = await waitsFor(handle, /c-3 is/)
+      const why = await waitsFor(handle, /needs 2 \(c-3 is un(healthy|reachable)\)/)
       const written = await nodeWrites(bed, position)
       const acted = bed.acts(false)
       network.mend()
@@ -134,7 +134,7 @@ describe('three real etcd members behind a network that fails', () => {
     network.cutOff(3)
     await writeEntries(kube, 1, 1_500)
     const handle = await start({ provider: 'etcd', apiServerCaFile: caFile })
-    const why = await waitsFor(handle, /c-3 lags/)
+    const why = await waitsFor(handle, /needs 2 \(c-3 lags/)
     const acted = bed.acts(false)
     network.mend()
     const end = await bed.endOf(handle)

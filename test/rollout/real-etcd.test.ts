@@ -66,7 +66,7 @@ function atEachStop(): { readonly led: boolean[]; readonly running: number[] } {
   return seen
 }
 
-/** How many writes were acknowledged while each machine was not running. */
+/** How many writes were acknowledged while each machine was not running; it stays so until there has been one. */
 function writesWhileDown(client: WritingClient): Map<string, number> {
   const since = new Map<string, number>()
   const counts = new Map<string, number>()
@@ -76,6 +76,14 @@ function writesWhileDown(client: WritingClient): Map<string, number> {
     if (power !== 'running') since.set(name, at ?? now)
     else if (at !== undefined) counts.set(name, now - at)
   })
+  bed.cluster.cloud.onRequest(
+    { call: 'start' },
+    async ({ machine }) => {
+      const at = since.get(machine ?? '') ?? 0
+      await waitUntil(() => client.acknowledged.length > at, { for: `a write without ${machine}` })
+    },
+    'arrival',
+  )
   return counts
 }
 
@@ -175,28 +183,26 @@ describe('three real etcd members and three real API servers that live and die w
     try {
       await bed.startWorker()
       const handle = await start({
-        preflight: { timeout: '60s' },
+        preflight: { timeout: '120s' },
+        batchTimeout: '240s',
         etcd: learner.inAccess(kube.etcdAccess(join(kube.access.folder, 'ca.crt'))),
       })
-      const { waitsFor } = await waitUntil(
-        async () => {
-          const progress = await handle.query<Progress>('progress')
-          return progress.waitsFor.length > 0 && progress
-        },
-        { for: 'the rollout to wait' },
-      )
+      const why = 'etcd would keep 2 healthy voters of 4, needs 3 (c-4 is a learner)'
+      await waitUntil(async () => (await handle.query<Progress>('progress')).waitsFor.includes(why), {
+        for: why,
+        timeoutMs: 60_000,
+      })
       const actsWhileWaiting = bed.acts(false)
       await learner.promote()
       const end = await bed.endOf(handle)
 
-      expect(waitsFor).toContain('etcd would keep 2 healthy voters of 4, needs 3 (c-4 is a learner)')
       expect(actsWhileWaiting).toEqual([])
       expect(end).toMatchObject({ kind: 'completed', result: { done: { names: ['c-1'] } } })
     } finally {
       await kube.mend()
       await learner.leave()
     }
-  }, 180_000)
+  }, 300_000)
 })
 
 describe.each([

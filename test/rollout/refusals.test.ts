@@ -48,6 +48,8 @@ describe('membership', () => {
     await kubelets.untilReady(['both-1', 'gone-1', 'bare-1', 'a-1'])
     await bed.startWorker()
     cloud.removeMachine('gone-1')
+    // Its kubelet may not be done with its first Node yet.
+    kubelets.script('bare-1', { doesNotRegister: true })
     await bed.kube.api.ok('DELETE', '/api/v1/nodes/bare-1')
     const start = await bed.kube.audit.mark()
     const pools = {

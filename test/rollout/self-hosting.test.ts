@@ -1,8 +1,9 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { PlanReport } from '../../src/api/activities.js'
 import { found, isCordoned } from '../support/batch-nodes.js'
-import { runWorkload } from '../support/batch-pods.js'
+import { PODS, podsOf, runWorkload } from '../support/batch-pods.js'
 import { marksOf, RolloutBed } from '../support/rollout-bed.js'
+import { waitUntil } from '../support/wait.js'
 import { WorkerPods } from '../support/worker-pods.js'
 
 describe('a rollout by a worker that runs in the cluster', () => {
@@ -27,6 +28,15 @@ describe('a rollout by a worker that runs in the cluster', () => {
       on: { 'kubernetes.io/os': 'linux' },
       preferred: 'w-1',
     })
+    const placed = async () => {
+      const pods = await podsOf(bed.kube.api, 'noderoll')
+      // The scheduler hears of nodes and of pods one by one: it may not know yet that w-1 takes pods.
+      for (const { metadata, spec } of pods)
+        if (spec.nodeName !== undefined && spec.nodeName !== 'w-1')
+          await bed.kube.api.call('DELETE', `${PODS}/${metadata.name}`)
+      return pods.length === 1 && pods[0]?.spec.nodeName === 'w-1'
+    }
+    await waitUntil(placed, { for: 'the worker on w-1' })
     workers = await WorkerPods.start(bed, 'noderoll', temporal)
     expect(workers.startedOn).toEqual(['w-1'])
   }

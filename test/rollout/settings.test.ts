@@ -1,6 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { expectAsFound, found } from '../support/batch-nodes.js'
 import { CLUSTER, marksOf, RolloutBed } from '../support/rollout-bed.js'
 import { A, B, nodeWritesSince, storedSettings, writesSince } from '../support/story-world.js'
+import { waitUntil } from '../support/wait.js'
 
 describe('settings', () => {
   let bed: RolloutBed
@@ -40,7 +42,7 @@ describe('settings', () => {
       { name: 'spread-a', explicitDedication: false },
       { name: 'dedicated', explicitDedication: true },
     ]
-    const before = await bed.nodes()
+    const before = await found(bed)
     const start = await bed.kube.audit.mark()
 
     const end = await bed.roll({ rollout: false, pools: { a: { ...A, offering: 'large' }, b: B } })
@@ -56,9 +58,7 @@ describe('settings', () => {
       'update leases noderoll',
     ])
     expect(bed.acts(false)).toEqual([])
-    expect((await bed.nodes()).map(({ metadata, spec }) => ({ metadata, spec }))).toMatchObject(
-      before.map(({ metadata, spec }) => ({ metadata: { annotations: metadata.annotations }, spec })),
-    )
+    await expectAsFound(bed, before)
     expect(await bed.leaseHolder()).toBeNull()
   })
 
@@ -115,7 +115,14 @@ describe('settings', () => {
     bed.cluster.cloud.addMachine({ cluster: CLUSTER, name: 'w-2', type: 'worker', offering: 'large' })
     bed.cluster.cloud.addMachine({ cluster: CLUSTER, name: 'w-3', type: 'worker', offering: 'huge' })
     await bed.cluster.kubelets.untilReady(['w-2', 'w-3'])
-    const status = await bed.endOf(await bed.startType('clusterStatus', bed.target()))
+    const statusOf = async () => bed.endOf(await bed.startType('clusterStatus', bed.target()))
+    const status = await waitUntil(
+      async () => {
+        const status = await statusOf()
+        return status.kind === 'completed' && status.result.pools[0]?.machines === 3 && status
+      },
+      { for: 'the worker to hear of both Nodes' },
+    )
 
     expect(status).toMatchObject({
       kind: 'completed',

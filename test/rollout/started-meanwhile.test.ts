@@ -3,6 +3,7 @@ import type { Progress } from '../../src/core/progress.js'
 import { batchesOf } from '../support/batch-history.js'
 import { expectAsFound, found, isCordoned, stopMachine, untilReadiness } from '../support/batch-nodes.js'
 import { evictions, podsOf, runWorkload } from '../support/batch-pods.js'
+import { atLookOfAct } from '../support/drain-story.js'
 import { marksOf, RolloutBed } from '../support/rollout-bed.js'
 import { waitUntil } from '../support/wait.js'
 
@@ -25,18 +26,7 @@ describe('a machine that was off when its batch was chosen, and that somebody st
 
   /** Starts the machine of w-1 when the step that would stop it looks at it: its node has been cordoned by then. */
   function startAtLook(): void {
-    let looks = 0
-    const unsubscribe = bed.cluster.cloud.onRequest(
-      { call: 'get', machine: 'w-1' },
-      async () => {
-        looks += 1
-        // The first look is the cordon's.
-        if (looks < 2) return
-        unsubscribe()
-        await startedBySomebody('w-1')
-      },
-      'arrival',
-    )
+    atLookOfAct(bed, 'w-1', () => startedBySomebody('w-1'), 'arrival')
   }
 
   it('CKS-13, CKS-16 is not stopped undrained when that was while preflight waited: it is rolled like any node that runs', async () => {
@@ -46,7 +36,9 @@ describe('a machine that was off when its batch was chosen, and that somebody st
     await untilReadiness(bed, 'w-2', false)
     const position = await bed.kube.audit.mark()
     await bed.startWorker()
-    const handle = await bed.start(bed.spec(TO_LARGE))
+    const handle = await bed.start(
+      bed.spec({ ...TO_LARGE, preflight: { timeout: '60s' }, batchTimeout: '120s' }),
+    )
     await waitUntil(async () => (await handle.query<Progress>('progress')).batch?.recovery, {
       for: 'the recovery batch',
     })

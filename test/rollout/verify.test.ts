@@ -1,7 +1,16 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { MARK_KEYS } from '../../src/core/marks.js'
-import { eventsOn, isCordoned, isReady, NodeWatch, nodeWrites, openTooEarly } from '../support/batch-nodes.js'
+import {
+  behindProxy,
+  eventsOn,
+  isCordoned,
+  isReady,
+  NodeWatch,
+  nodeWrites,
+  openTooEarly,
+} from '../support/batch-nodes.js'
 import { PODS, podsOf, runWorkload } from '../support/batch-pods.js'
+import { pass } from '../support/proxy.js'
 import { type Node, RolloutBed } from '../support/rollout-bed.js'
 import { waitUntil } from '../support/wait.js'
 
@@ -17,6 +26,8 @@ describe('the verify of a node', () => {
 
   const TO_LARGE = { pools: { worker: { offering: 'large' } } }
   const IMPATIENT = { ...TO_LARGE, verify: { timeout: '2s', settle: 0 } }
+  /** Long enough for the node to be back but for what is wrong with it. */
+  const PATIENT = { ...TO_LARGE, verify: { timeout: '5s', settle: 0 } }
 
   async function bootIdOf(name: string): Promise<string> {
     return (await bed.node(name)).status.nodeInfo.bootID
@@ -88,12 +99,12 @@ describe('the verify of a node', () => {
     const position = await bed.kube.audit.mark()
     await bed.startWorker()
 
-    const end = await bed.roll(IMPATIENT)
+    const end = await bed.roll(PATIENT)
 
     expect(end).toMatchObject({
       kind: 'failed',
       type: 'VerifyFailed',
-      message: expect.stringContaining(`w-1 is not back after 2 s: w-1: ${said}`),
+      message: expect.stringContaining(`w-1 is not back after 5 s: w-1: ${said}`),
       result: { failed: [{ node: 'w-1', step: 'verify' }], leftCordoned: [{ name: 'w-1' }], state: 'Alert' },
     })
     const node = await bed.node('w-1')
@@ -182,7 +193,7 @@ describe('the verify of a node', () => {
     it('and that is not ready after the restart holds the verify, and is named', async () => {
       const pod = await startCluster()
 
-      const end = await bed.roll(IMPATIENT)
+      const end = await bed.roll(PATIENT)
 
       expect(end).toMatchObject({
         kind: 'failed',
@@ -212,7 +223,7 @@ describe('the verify of a node', () => {
 
       const end = await bed.roll({
         pools: { control: { offering: 'large' } },
-        verify: { timeout: '2s', settle: 0 },
+        verify: PATIENT.verify,
       })
 
       expect(end).toMatchObject({
@@ -230,7 +241,9 @@ describe('the verify of a node', () => {
     const bootBefore = await bootIdOf('w-1')
     let goodAgainAt = Number.POSITIVE_INFINITY
     let seen: 'nothing' | 'good' | 'bad' = 'nothing'
-    const watch = await NodeWatch.start(bed, (node) => {
+    const { proxy, kubernetes } = await behindProxy(bed)
+    // What noderoll itself sees: the node stays bad until it has looked.
+    const see = (node: Node) => {
       const isNew = node.status.nodeInfo.bootID !== bootBefore
       if (isNew && isReady(node) && seen === 'nothing') {
         seen = 'good'
@@ -240,14 +253,18 @@ describe('the verify of a node', () => {
         goodAgainAt = Date.now()
         kubelets.script('w-1', { neverReady: false })
       }
-    })
+    }
+    proxy.on(
+      { method: 'GET', path: '/api/v1/nodes/w-1' },
+      pass({ onResponse: ({ body }) => see(JSON.parse(body)) }),
+    )
     const position = await bed.kube.audit.mark()
     await bed.startWorker()
 
-    const end = await bed.roll({ ...TO_LARGE, verify: { timeout: '30s', settle: '3s' } })
-    await watch.stop()
+    const end = await bed.roll({ ...TO_LARGE, kubernetes, verify: { timeout: '30s', settle: '3s' } })
 
     expect(end.kind).toBe('completed')
+    expect(seen).toBe('bad')
     const uncordon = (await nodeWrites(bed, position, 'w-1')).find(
       ({ requestBody }) => requestBody.spec?.unschedulable === false,
     )
@@ -255,10 +272,10 @@ describe('the verify of a node', () => {
   })
 
   it('CKS-18, CKS-24 takes a node for back that came back while no worker was there, whatever the verify limit', async () => {
-    await bed.startCluster({ workers: 1, delays: { bootMs: 3_000 } })
+    await bed.startCluster({ workers: 1, delays: { bootMs: 7_000 } })
     const bootBefore = await bootIdOf('w-1')
     await bed.startWorker()
-    const handle = await bed.start(bed.spec({ ...TO_LARGE, verify: { timeout: '2s', settle: '1s' } }))
+    const handle = await bed.start(bed.spec({ ...TO_LARGE, verify: { timeout: '6s', settle: '1s' } }))
     await waitUntil(
       async () =>
         (await handle.fetchHistory()).events?.some(

@@ -247,6 +247,7 @@ describe('oddities', () => {
     cluster.kubelets.reboot('w-1')
     await untilNode('rebooted again', (seen) => bootIdOf(seen) !== second)
 
+    await kubernetes.audit.settled()
     const reports = (await kubernetes.audit.writes(position, 'kubelet')).filter(
       ({ resource }) => resource === 'nodes',
     )
@@ -262,12 +263,22 @@ describe('oddities', () => {
     const before = await node()
     cluster.kubelets.script('w-1', { notReadyMs: 300 })
 
+    const told: string[] = []
+    const watching = new AbortController()
+    const watch = (async () => {
+      const path = '/api/v1/nodes?fieldSelector=metadata.name%3Dw-1'
+      for await (const { object } of kubernetes.api.watch(path, watching.signal))
+        told.push(`${bootIdOf(object) === bootIdOf(before) ? 'before' : 'after'} ${readyOf(object)}`)
+    })().catch(() => undefined)
+    await waitUntil(() => told.length > 0, { for: 'the watch' })
+
     await stop()
     await powerOn()
 
-    const rebooted = await untilNode('rebooted', (seen) => bootIdOf(seen) !== bootIdOf(before))
-    expect(readyOf(rebooted)).toBe('False')
-    await untilNode('Ready', (seen) => readyOf(seen) === 'True')
+    await waitUntil(() => told.includes('after True'), { for: 'Ready after the boot' })
+    watching.abort()
+    await watch
+    expect(told.find((state) => state.startsWith('after'))).toBe('after False')
   })
 
   it('CKS-26 has a bigger disk and the same root file system', async () => {

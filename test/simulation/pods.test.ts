@@ -235,11 +235,12 @@ it('runs hundreds of pods in seconds, and ends them as quickly', async () => {
   await waitUntil(async () => (await all()).filter(isReady).length === 300, {
     for: '300 Ready pods',
     everyMs: 100,
+    timeoutMs: 60_000,
   })
   await kubernetes.api.ok('DELETE', PODS)
-  await waitUntil(async () => (await all()).length === 0, { for: 'no pods', everyMs: 100 })
+  await waitUntil(async () => (await all()).length === 0, { for: 'no pods', everyMs: 100, timeoutMs: 60_000 })
 
-  expect(performance.now() - created).toBeLessThan(30_000)
+  expect(performance.now() - created).toBeLessThan(60_000)
 })
 
 it('runs the workloads of the demo: every pod Ready, every budget with room', async () => {

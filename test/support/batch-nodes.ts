@@ -30,11 +30,13 @@ export async function found(bed: RolloutBed): Promise<Found> {
 
 /** K1: labels, annotations and spec are what they were; a cordon's taint is the node controller's to remove. */
 export async function expectAsFound(bed: RolloutBed, before: Found): Promise<void> {
-  await waitUntil(async () => JSON.stringify(await look(bed)) === JSON.stringify(before), {
-    for: 'nodes as found',
-    timeoutMs: 3_000,
-  }).catch(() => undefined)
-  expect(await look(bed)).toEqual(before)
+  let seen: Found = {}
+  const asBefore = async () => {
+    seen = await look(bed)
+    return JSON.stringify(seen) === JSON.stringify(before)
+  }
+  await waitUntil(asBefore, { for: 'nodes as found' }).catch(() => undefined)
+  expect(seen).toEqual(before)
 }
 
 async function look(bed: RolloutBed): Promise<Found> {
@@ -68,6 +70,11 @@ export async function nodeEvents(bed: RolloutBed, name: string, uid?: string): P
     (event) =>
       event.source?.component === 'noderoll' && (uid === undefined || event.involvedObject?.uid === uid),
   )
+}
+
+/** Events are told beside the steps, which wait for none of them. */
+export async function untilEvent(bed: RolloutBed, name: string, reason: string): Promise<void> {
+  await waitUntil(async () => (await eventsOn(bed, name)).includes(reason), { for: `${reason} on ${name}` })
 }
 
 /** Changes a node as an administrator would. */

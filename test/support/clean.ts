@@ -26,6 +26,8 @@ const RESOURCES = [
 /** What has a controller that makes pods. */
 const WORKLOADS = RESOURCES.filter((resource) => /^(batch|apps)\/|replicationcontrollers$/.test(resource))
 
+const EVENTS = '/api/v1/namespaces/default/events'
+
 /** Also deleted, but only these: the cluster's own live beside them. */
 const OUR_OBJECTS = [
   '/api/v1/namespaces/kube-system/configmaps/noderoll',
@@ -40,7 +42,7 @@ export async function cleanCluster({ api }: Pick<ControlPlaneClient, 'api'>): Pr
   await Promise.all([
     ...OUR_OBJECTS.map((path) => api.call('DELETE', path)),
     api.ok('DELETE', '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases'),
-    api.ok('DELETE', '/api/v1/namespaces/default/events'),
+    api.ok('DELETE', EVENTS),
     deleteTestNamespaces(api),
   ])
   // A controller may make one more pod before it has seen that its workload is gone: then it has to be empty twice.
@@ -54,8 +56,10 @@ export async function cleanCluster({ api }: Pick<ControlPlaneClient, 'api'>): Pr
       }
       return true
     },
-    { for: 'an empty cluster', timeoutMs: 20_000 },
+    { for: 'an empty cluster', timeoutMs: 60_000 },
   )
+  // Those that a worker has told meanwhile.
+  await api.ok('DELETE', EVENTS)
 }
 
 async function deleteTestNamespaces(api: KubeApi): Promise<void> {

@@ -1,5 +1,5 @@
 import { evictions } from './batch-pods.js'
-import type { RolloutBed } from './rollout-bed.js'
+import { CLUSTER, type RolloutBed } from './rollout-bed.js'
 import { waitUntil } from './wait.js'
 
 /** Only w-1 is left to be rolled to `large`. */
@@ -12,6 +12,34 @@ export function onlyW1OutOfDate(bed: RolloutBed): void {
 /** When the cloud was asked to stop a machine. */
 export function stoppedAt(bed: RolloutBed, name: string): number | undefined {
   return bed.cluster.cloud.log.acts().find(({ call, machine }) => call === 'stop' && machine === name)?.at
+}
+
+/**
+ * Once, when the first step that would act on this machine looks at it: the drains of its batch, the first one, have ended.
+ * The step that cordons looks as well, in every attempt.
+ */
+export function atLookOfAct(
+  bed: RolloutBed,
+  machine: string,
+  happens: () => unknown,
+  at: 'arrival' | 'answer' = 'answer',
+): void {
+  let happened = false
+  bed.cluster.cloud.onRequest(
+    { call: 'get', machine },
+    async () => {
+      if (happened || !(await anActIsAskedFor(bed))) return
+      happened = true
+      await happens()
+    },
+    at,
+  )
+}
+
+async function anActIsAskedFor(bed: RolloutBed): Promise<boolean> {
+  const { events } = await bed.client.workflow.getHandle(`cluster-rollout/${CLUSTER}`).fetchHistory()
+  const types = (events ?? []).map((event) => event.activityTaskScheduledEventAttributes?.activityType?.name)
+  return types.some((type) => /^(stop|resize|start)Machine$/.test(type ?? ''))
 }
 
 export async function untilEvictionOf(bed: RolloutBed, app: string, since: number): Promise<void> {

@@ -74,6 +74,8 @@ export class EtcdMembers {
             ...['--listen-metrics-urls', metrics, '--initial-cluster', cluster, '--log-level', 'warn'],
             ...['--cert-file', files.certFile, '--key-file', files.keyFile],
             ...['--client-cert-auth', '--trusted-ca-file', files.caFile],
+            // A busy machine is no reason to elect another leader.
+            ...['--heartbeat-interval', '300', '--election-timeout', '3000'],
           ],
           ready: async () => {
             await waitUntil(async () => (await fetch(`${metrics}/health`)).ok, {

@@ -27,7 +27,10 @@ export async function startEtcd(
         ...(count > 1 ? ['--heartbeat-interval', '300', '--election-timeout', '3000'] : []),
       ],
       ready: async () => {
-        await waitUntil(async () => (await fetch(`${client}/health`)).ok, { for: `${name} to be healthy` })
+        await waitUntil(async () => (await fetch(`${client}/health`)).ok, {
+          for: `${name} to be healthy`,
+          timeoutMs: 60_000,
+        })
       },
     }),
   )

@@ -37,6 +37,8 @@ export default async function setup(project: TestProject): Promise<(() => Promis
       (error: unknown) => outgoing.writeHead(500).end(error instanceof Error ? error.stack : String(error)),
     )
   })
+  // A connection that was closed while a test was slow would be asked once more.
+  server.keepAliveTimeout = 60_000
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   project.provide('testBed', `http://127.0.0.1:${(server.address() as AddressInfo).port}/${secret}`)
   return async () => {

@@ -23,6 +23,16 @@ export async function isLeading(kube: StackedControlPlane, number: number): Prom
 
 /** Moves the leadership to the member of this number. */
 export async function makeLead(kube: StackedControlPlane, number: number): Promise<void> {
+  await waitUntil(
+    async () => {
+      await handOver(kube, number)
+      return isLeading(kube, number)
+    },
+    { for: `member ${number} to lead` },
+  )
+}
+
+async function handOver(kube: StackedControlPlane, number: number): Promise<void> {
   const urls = kube.access.etcdUrls ?? []
   const status = (url: string) => etcdCall<Status>(url, 'maintenance/status', {})
   const heir = await status(urls[number - 1] ?? '')

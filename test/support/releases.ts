@@ -1,6 +1,7 @@
 import type { Client } from '@temporalio/client'
 import type { Released } from '../../src/api/activities.js'
 import { actingAnnotation, attemptAnnotation, failureAnnotation, MARK_KEYS } from '../../src/core/marks.js'
+import { untilEvent } from './batch-nodes.js'
 import { type Node, RolloutBed, type RolloutEnd } from './rollout-bed.js'
 import { skippingClient, writesSince } from './story-world.js'
 
@@ -40,7 +41,9 @@ export class Releases {
   async release(takeOver?: string): Promise<Released> {
     const end = await this.endOfRelease(takeOver)
     if (end.kind !== 'completed') throw new Error(`releaseCluster ${end.kind}: ${end.message}`)
-    return end.result as unknown as Released
+    const released = end.result as unknown as Released
+    for (const name of released.givenBack) await untilEvent(this.bed, name, 'NoderollGivenBack')
+    return released
   }
 
   /** What a second run writes, after a first one. */

@@ -137,6 +137,6 @@ async function serves(address: string, namespaces: string[]): Promise<void> {
         await connection.close()
       }
     },
-    { for: `a Temporal server on ${address}`, everyMs: 50 },
+    { for: `a Temporal server on ${address}`, everyMs: 50, timeoutMs: 60_000 },
   )
 }

@@ -78,6 +78,7 @@ describe("a rollout in Temporal's Web UI", () => {
       'pool worker: offering large or huge, root disk 80 GiB; 2 at a time',
       'prod-eu: rolling, batch 2 (worker), 2 nodes done, 4 out of date',
       'pool worker: 4 of 6 machines out of date',
+      'RUNNING',
     ])
     const table = await ui.table()
     await ui.picture('web-ui.png')
@@ -129,7 +130,7 @@ describe("a rollout in Temporal's Web UI", () => {
       'prod-eu: ended, batch 2 (worker), 4 nodes done, cancel requested',
     ])
     const table = await ui.table()
-    const result = await ui.look('timeline', ['"outcome": "cancelled"', 'release • cancelled'])
+    const result = await ui.look('timeline', ['"outcome": "cancelled"', 'release • cancelled', 'COMPLETED'])
     const attributes = await ui.look('search-attributes', ['NoderollPhase'])
 
     expect(heard).toContain('prod-eu: rolling, batch 2')

@@ -61,7 +61,10 @@ describe('noderoll worker, the process', () => {
 
     expect(await health('/healthz')).toEqual({ status: 200, text: 'alive' })
     expect(await health('/elsewhere')).toMatchObject({ status: 404 })
-    expect(await (await fetch(`http://${metrics}/metrics`)).text()).toContain('temporal_num_pollers')
+    await waitUntil(
+      async () => (await (await fetch(`http://${metrics}/metrics`)).text()).includes('temporal_num_pollers'),
+      { for: 'the pollers in the metrics' },
+    )
     worker.signal('SIGTERM')
     expect(await worker.ended).toMatchObject({ code: 0, stdout: '' })
 

@@ -20,7 +20,7 @@ describe('the way back to the old size', () => {
   let run: ReturnType<typeof runner>
 
   beforeEach(async () => {
-    arm = await startArm({ delays: { startMs: 200 } })
+    arm = await startArm()
     addVm(arm, 'w-1', { size: D2, power: 'deallocated' })
     machines = machinesOn(arm)
     job = jobFor(await theMachine(machines, 'w-1'), {
@@ -33,21 +33,36 @@ describe('the way back to the old size', () => {
   })
   afterEach(() => arm.close())
 
+  /** A start that goes on until the step that restores has looked at its VM. */
+  async function startUnderWay(): Promise<void> {
+    arm.settings.delays.startMs = 3_600_000
+    await machines.start('w-1', signal())
+    arm.settings.delays.startMs = 0
+  }
+
+  async function restore(): Promise<unknown> {
+    const off = arm.onRequest({ call: 'getVm' }, () => {
+      off()
+      setTimeout(() => arm.finishOperations())
+    })
+    return run('restoreMachine', job)
+  }
+
   it('B19, K2 waits for the end of a start of the new size that was given up, then goes back', async () => {
     arm.faults.add({ call: 'start', size: D4, count: null, effect: NO_ROOM })
-    await machines.start('w-1', signal())
+    await startUnderWay()
     expect(await theMachine(machines, 'w-1')).toMatchObject({ power: 'starting', offering: D4 })
 
-    expect(await run('restoreMachine', job)).toEqual({ kind: 'running', wasDown: true })
+    expect(await restore()).toEqual({ kind: 'running', wasDown: true })
 
     expect(arm.vm('w-1')).toMatchObject({ power: 'running', size: D2 })
     expect(arm.log.acts(false)).toEqual(['start w-1', 'updateVm w-1', 'start w-1'])
   })
 
   it('K2 leaves a VM as it is whose start of the new size came good after all', async () => {
-    await machines.start('w-1', signal())
+    await startUnderWay()
 
-    expect(await run('restoreMachine', job)).toEqual({ kind: 'running', wasDown: true })
+    expect(await restore()).toEqual({ kind: 'running', wasDown: true })
 
     expect(arm.vm('w-1')).toMatchObject({ power: 'running', size: D4 })
     expect(arm.log.acts(false)).toEqual(['start w-1'])

@@ -126,9 +126,25 @@ export class Bed {
 }
 
 export async function addNode(api: KubeApi, name: string, bootId = `boot-of-${name}`): Promise<KubeObject> {
+  await sayAlive(api, name)
   await api.ok('POST', NODES, { metadata: { name, labels: { zone: 'a' } } })
   return await api.ok('PATCH', `${NODES}/${name}/status`, {
     status: { conditions: [{ type: 'Ready', status: 'True' }], nodeInfo: { bootID: bootId } },
+  })
+}
+
+/**
+ * The node lifecycle controller knows nodes by name: one made anew under its name within a second is the old one to it,
+ * silent since then, and after 40 s it says of its pods that they are not ready.
+ */
+async function sayAlive(api: KubeApi, name: string): Promise<void> {
+  await api.call('POST', '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases', {
+    metadata: { name },
+    spec: {
+      holderIdentity: name,
+      leaseDurationSeconds: 40,
+      renewTime: new Date().toISOString().replace('Z', '000Z'),
+    },
   })
 }
 
@@ -179,7 +195,7 @@ export async function addPod(
   })
 }
 
-/** Done when the disruption controller has counted. */
+/** Done when the disruption controller has counted every pod that is ready: it hears of pods and of budgets one by one. */
 export async function addBudget(
   api: KubeApi,
   name: string,
@@ -193,11 +209,19 @@ export async function addBudget(
   return await waitUntil(
     async () => {
       const budget = await api.ok('GET', `${BUDGETS}/${name}`)
+      const ready = (await api.list(`${PODS}?labelSelector=app%3D${app}`)).filter(isReadyPod)
       // A budget that nobody has changed since it was made is at its first generation.
-      return budget.status?.observedGeneration === 1 && budget
+      const isCounted = budget.status?.observedGeneration === 1
+      return isCounted && budget.status?.currentHealthy === ready.length && budget
     },
     { for: `the count of budget ${name}` },
   )
+}
+
+function isReadyPod({ metadata, status }: KubeObject): boolean {
+  const conditions: { type: string; status: string }[] = status?.conditions ?? []
+  const isReady = conditions.some((condition) => condition.type === 'Ready' && condition.status === 'True')
+  return isReady && metadata.deletionTimestamp === undefined
 }
 
 /** The signal of a caller who does not give up. */

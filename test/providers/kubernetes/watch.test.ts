@@ -71,7 +71,8 @@ describe('watching nodes', () => {
     await label('w-1', 'x')
     await told.until('w-1')
 
-    expect(performance.now() - began).toBeLessThan(1_000)
+    // A watch that told of nothing would be renewed after minutes.
+    expect(performance.now() - began).toBeLessThan(20_000)
     await bed.admin.ok('POST', NODES, { metadata: { name: 'w-2' } })
     await told.until('w-2')
     const seen = told.count('w-2')

@@ -11,6 +11,7 @@ import { waitUntil } from '../../support/wait.js'
 export const NODES = '/api/v1/nodes'
 export const BUDGETS = '/apis/policy/v1/namespaces/default/poddisruptionbudgets'
 export const PODS = '/api/v1/namespaces/default/pods'
+const ROOMY = { cpu: '4', memory: '8Gi', pods: '110' }
 const NODE_LEASES = '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases'
 export const WORKLOADS = '/apis/apps/v1/namespaces/default'
 
@@ -116,7 +117,10 @@ export class ClusterUnderTest {
   }
 
   /** A node as soon as the controllers are done with it, Ready unless told otherwise. */
-  async addNode(name: string, { labels = {}, ready = 'True', spec = {} } = {}): Promise<KubeObject> {
+  async addNode(
+    name: string,
+    { labels = {}, ready = 'True', spec = {}, capacity = ROOMY } = {},
+  ): Promise<KubeObject> {
     const hostname = { 'kubernetes.io/hostname': name }
     // A real control plane takes a node for dead whose name it knows and whose Lease it does not.
     await this.ok('POST', NODE_LEASES, {
@@ -127,7 +131,8 @@ export class ClusterUnderTest {
       metadata: { name, labels: { ...hostname, ...labels } },
       spec,
       status: {
-        capacity: { cpu: '4', memory: '8Gi', pods: '110' },
+        capacity,
+        allocatable: capacity,
         conditions: [{ type: 'Ready', status: ready }],
       },
     })

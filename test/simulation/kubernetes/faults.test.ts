@@ -53,7 +53,7 @@ onBoth('faults', (cluster) => {
     })
 
     await cluster().kube.apiServer.kill()
-    await expect(list()).rejects.toThrow(/ECONNREFUSED|ECONNRESET|hang up/)
+    await expect(cluster().api.call('GET', NODES)).rejects.toThrow(/ECONNREFUSED|ECONNRESET|hang up/)
     await watching
     await cluster().kube.apiServer.restart()
 

@@ -107,7 +107,11 @@ onBoth('kubectl', (cluster) => {
       },
     })
     const agents = `${PODS}?labelSelector=app%3Dagent`
-    await cluster().until(agents, 'be one', ({ items }) => items.length === 1)
+    await cluster().until(
+      agents,
+      'be one with a place',
+      ({ items }) => items.length === 1 && items[0].spec.nodeName !== undefined,
+    )
 
     const text = await kubectl('drain', 'n-1', '--ignore-daemonsets', '--force', '--timeout=20s')
 

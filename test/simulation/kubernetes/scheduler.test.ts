@@ -22,8 +22,21 @@ onBoth('the scheduler', (cluster) => {
       (pod) => conditionOf(pod, 'PodScheduled')?.reason === 'Unschedulable',
     )
 
+  /** The scheduler hears of nodes and of pods one by one: it takes this node for one that takes pods. */
+  const untilKnown = async (name: string) => {
+    await cluster().ok('POST', PODS, {
+      metadata: { name: `probe-of-${name}`, labels: { app: 'probe' } },
+      spec: { containers: [CONTAINER], nodeSelector: { 'kubernetes.io/hostname': name } },
+    })
+    await cluster().until(`${PODS}/probe-of-${name}`, 'have a place', ({ spec }) => spec.nodeName === name)
+    await cluster().ok('DELETE', `${PODS}/probe-of-${name}`, { gracePeriodSeconds: 0 })
+  }
+
   it('spreads the pods of one controller', async () => {
-    for (const name of ['n-1', 'n-2', 'n-3']) await cluster().addNode(name)
+    for (const name of ['n-1', 'n-2', 'n-3']) {
+      await cluster().addNode(name)
+      await untilKnown(name)
+    }
     await run('deployments', { replicas: 3 })
 
     expect(nodesOf(await untilPods('three pods', (list) => count(list, 3)))).toEqual(['n-1', 'n-2', 'n-3'])
@@ -78,6 +91,7 @@ onBoth('the scheduler', (cluster) => {
 
   it('prefers what pods prefer', async () => {
     for (const name of ['n-1', 'n-2', 'n-3']) await cluster().addNode(name)
+    await untilKnown('n-3')
     const preference = {
       matchExpressions: [{ key: 'kubernetes.io/hostname', operator: 'In', values: ['n-3'] }],
     }
@@ -103,9 +117,7 @@ onBoth('the scheduler', (cluster) => {
   })
 
   it('gives nobody more than there is', async () => {
-    await cluster().addNode('n-1')
-    const capacity = { cpu: '1', memory: '1Gi', pods: '2' }
-    await cluster().ok('PATCH', `${NODES}/n-1/status`, { status: { capacity, allocatable: capacity } })
+    await cluster().addNode('n-1', { capacity: { cpu: '1', memory: '1Gi', pods: '2' } })
     const wanting = (cpu: string) => ({ containers: [{ ...CONTAINER, resources: { requests: { cpu } } }] })
     await add('big', wanting('800m'))
     await cluster().until(`${PODS}/big`, 'have a place', ({ spec }) => spec.nodeName === 'n-1')

@@ -63,6 +63,11 @@ onBoth('workloads', (cluster) => {
       await run('deployments', { replicas: 3 })
       const found = await untilPods('three pods', (list) => count(list, 3))
       await cluster().sayRunning(found[1]?.metadata.name ?? '')
+      await cluster().until(
+        `${WORKLOADS}/deployments/web`,
+        'have one ready',
+        ({ status }) => status.readyReplicas === 1,
+      )
       const scale = (replicas: number) =>
         cluster().ok('PATCH', `${WORKLOADS}/deployments/web`, { spec: { replicas } })
 
