@@ -66,12 +66,7 @@ describe('the stock temporal lines of the docs', () => {
     const pools = { worker: { offering: ['large', 'huge'], rootDiskGiB: 80, maxUnavailable: '10%' } }
     await writeFile(
       join(folder, 'rollout.json'),
-      JSON.stringify({
-        ...target,
-        pools,
-        rollout: true,
-        verify: { settle: 0 },
-      }),
+      JSON.stringify({ ...target, pools, rollout: true, verify: { settle: 0 } }),
     )
     await writeFile(join(folder, 'target.json'), JSON.stringify(target))
   })

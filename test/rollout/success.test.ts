@@ -3,12 +3,11 @@ import type { PlanReport } from '../../src/api/activities.js'
 import { setMaxUnavailableUpdate } from '../../src/api/messages.js'
 import type { Progress } from '../../src/core/progress.js'
 import type { Fault } from '../../src/simulation/faults.js'
-import { AvailabilityWatch, eventsOn, isCordoned } from '../support/batch-nodes.js'
+import { AvailabilityWatch, eventsOn, isCordoned, untilEvent } from '../support/batch-nodes.js'
 import { podsOf, runWorkload } from '../support/batch-pods.js'
 import { CLUSTER, marksOf, RolloutBed } from '../support/rollout-bed.js'
 import { runsFrom } from '../support/started-workflows.js'
 import { startTemporal } from '../support/temporal.js'
-import { waitUntil } from '../support/wait.js'
 
 const CHANGE = { offering: 'large', rootDiskGiB: 80, affinityGroups: ['spread-a'] }
 const ACTS = ['stop', 'setOffering', 'growRootDisk', 'setAffinityGroups', 'start'] as const
@@ -105,9 +104,7 @@ describe('a rollout that succeeds', () => {
     expect(await podsOf(bed.kube.api, 'web')).toHaveLength(2)
     for (const name of ['w-1', 'w-2']) {
       expect(isCordoned(await bed.node(name))).toBe(false)
-      await waitUntil(async () => (await eventsOn(bed, name)).includes('NoderollGivenBack'), {
-        for: `the last event of ${name}`,
-      })
+      await untilEvent(bed, name, 'NoderollGivenBack')
       expect(await eventsOn(bed, name)).toContain('NoderollVerified')
     }
   })

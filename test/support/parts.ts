@@ -2,6 +2,7 @@ import { inject } from 'vitest'
 import { cleanCluster } from './clean.js'
 import { ControlPlaneClient } from './control-plane.js'
 import { type ControlPlanePart, embeddedControlPlane, onlyEmbedded } from './embedded-control-plane.js'
+import { freeze, thaw } from './freeze.js'
 import { SLOTS, type SlotAccess } from './slots.js'
 import type { TemporalAccess } from './temporal.js'
 import { waitUntil } from './wait.js'
@@ -27,11 +28,11 @@ class SlotProcess {
 
   /** As if its machine hung: connections stay open and nothing answers. */
   pause(): void {
-    process.kill(this.pid, 'SIGSTOP')
+    freeze(this.pid)
   }
 
   resume(): void {
-    process.kill(this.pid, 'SIGCONT')
+    thaw(this.pid)
   }
 
   async kill(): Promise<void> {

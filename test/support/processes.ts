@@ -4,6 +4,7 @@ import { closeSync, mkdtempSync, openSync } from 'node:fs'
 import { readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { freeze, thaw } from './freeze.js'
 
 export interface ProcessSpec {
   name: string
@@ -132,11 +133,11 @@ export class ManagedProcess {
 
   /** Stops the process as if its machine hung: connections stay open and nothing answers. */
   pause(): void {
-    process.kill(this.pid, 'SIGSTOP')
+    freeze(this.pid)
   }
 
   resume(): void {
-    process.kill(this.pid, 'SIGCONT')
+    thaw(this.pid)
   }
 
   async kill(): Promise<void> {

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import type { PodPlace } from '../../src/core/self-hosting.js'
 import { workflowBundle } from './bundle.js'
 import { compiled } from './compiled.js'
+import { freeze, thaw } from './freeze.js'
 import type { KillPoint } from './kill-point.js'
 
 export interface WorkerProcessSettings {
@@ -65,6 +66,11 @@ export class WorkerProcess {
     return signal
   }
 
+  private get pid(): number {
+    if (this.child.pid === undefined) throw new Error('the worker did not start')
+    return this.child.pid
+  }
+
   /** At once, as `kill -9`. */
   kill(): void {
     this.child.kill('SIGKILL')
@@ -72,11 +78,11 @@ export class WorkerProcess {
 
   /** As if its machine hung. */
   pause(): void {
-    this.child.kill('SIGSTOP')
+    freeze(this.pid)
   }
 
   resume(): void {
-    this.child.kill('SIGCONT')
+    thaw(this.pid)
   }
 
   /** Kills it, frozen or not, and waits until it is gone. */

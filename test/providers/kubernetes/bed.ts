@@ -20,6 +20,7 @@ import { waitUntil } from '../../support/wait.js'
 export const NODES = '/api/v1/nodes'
 export const PODS = '/api/v1/namespaces/default/pods'
 export const BUDGETS = '/apis/policy/v1/namespaces/default/poddisruptionbudgets'
+const NODE_LEASES = '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases'
 
 const RBAC_FILE = new URL('../../../deploy/rbac.yaml', import.meta.url)
 const RBAC_GROUP = 'rbac.authorization.k8s.io'
@@ -138,7 +139,7 @@ export async function addNode(api: KubeApi, name: string, bootId = `boot-of-${na
  * silent since then, and after 40 s it says of its pods that they are not ready.
  */
 async function sayAlive(api: KubeApi, name: string): Promise<void> {
-  await api.call('POST', '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases', {
+  const { status, text } = await api.call('POST', NODE_LEASES, {
     metadata: { name },
     spec: {
       holderIdentity: name,
@@ -146,6 +147,8 @@ async function sayAlive(api: KubeApi, name: string): Promise<void> {
       renewTime: new Date().toISOString().replace('Z', '000Z'),
     },
   })
+  // 409: a node made again in the same test, whose Lease is seconds old.
+  if (status !== 201 && status !== 409) throw new Error(`Lease of ${name}: ${status} ${text}`)
 }
 
 /** One on which the controllers have written what they write on a new one: nobody writes in between then. */
