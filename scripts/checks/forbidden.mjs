@@ -27,6 +27,11 @@ const RULES = [
     why: 'set process.exitCode and return; only src/cli/main.ts may end the process',
     in: (path) => isCode(path) && path !== 'src/cli/main.ts' && !path.startsWith('scripts/'),
   },
+  {
+    pattern: /\bAbortSignal\.any\(/g,
+    why: 'a garbage collection can lose the abort of its sources; src/ports/deadline.ts has what cannot',
+    in: isCode,
+  },
 ]
 
 export const name = 'words and paths that do not belong here'

@@ -1,5 +1,6 @@
 import { activityInfo, Context } from '@temporalio/activity'
 import { HEARTBEAT_HELD_SECONDS, HEARTBEAT_SECONDS } from '../api/timing.js'
+import { follow } from '../ports/deadline.js'
 
 /** A live attempt of an activity: its cancellation, its heartbeat, and whether it may still send anything. */
 export interface Attempt {
@@ -40,18 +41,19 @@ const LONGEST_GAP_MS = (HEARTBEAT_SECONDS - HEARTBEAT_HELD_SECONDS) * 1000
 export async function attempting<T>(subject: string, step: (attempt: Attempt) => Promise<T>): Promise<T> {
   const context = Context.current()
   const info = activityInfo()
-  const frozen = new AbortController()
+  const ended = new AbortController()
   let details: unknown = info.heartbeatDetails
   let lastBeat = performance.now()
   const beat = () => {
     const now = performance.now()
     if (now - lastBeat > LONGEST_GAP_MS)
-      frozen.abort(new Error('this attempt was held up past its heartbeat timeout'))
+      ended.abort(new Error('this attempt was held up past its heartbeat timeout'))
     lastBeat = now
     context.heartbeat(details)
   }
   const timer = setInterval(beat, BEAT_MS)
-  const signal = AbortSignal.any([context.cancellationSignal, frozen.signal])
+  const letGo = follow(context.cancellationSignal, ended)
+  const { signal } = ended
   const startedAt = performance.now()
   let toldAt = Number.NEGATIVE_INFINITY
   let told = ''
@@ -86,6 +88,7 @@ export async function attempting<T>(subject: string, step: (attempt: Attempt) =>
     return await step(attempt)
   } finally {
     clearInterval(timer)
+    letGo()
   }
 }
 

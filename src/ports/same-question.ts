@@ -1,3 +1,5 @@
+import { unlessAborted } from './deadline.js'
+
 interface UnderWay<T> {
   readonly answer: Promise<T>
   readonly controller: AbortController
@@ -45,12 +47,4 @@ export class SameQuestion<T> {
     if (this.#underWay === asked) this.#underWay = null
     asked.controller.abort(new Error('nobody waits for it any more'))
   }
-}
-
-function unlessAborted<T>(answer: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const leave = () => reject(signal.reason)
-    signal.addEventListener('abort', leave, { once: true })
-    answer.then(resolve, reject).finally(() => signal.removeEventListener('abort', leave))
-  })
 }

@@ -57,13 +57,15 @@ async function watchOnce<T extends KubeObject>(
   handlers: WatchHandlers<T>,
   signal: AbortSignal,
 ): Promise<string | null> {
-  const quiet = new AbortController()
-  const silence = setTimeout(() => quiet.abort(), SILENCE_MS)
-  const either = AbortSignal.any([signal, quiet.signal])
+  const ended = new AbortController()
+  const end = () => ended.abort()
+  const silence = setTimeout(end, SILENCE_MS)
+  signal.addEventListener('abort', end)
+  if (signal.aborted) end()
   let version = from
   try {
     const parameters = { ...query, watch: 'true', allowWatchBookmarks: 'true', resourceVersion: from }
-    for await (const line of linesOf(api.watch(`${path}?${new URLSearchParams(parameters)}`, either))) {
+    for await (const line of linesOf(api.watch(`${path}?${new URLSearchParams(parameters)}`, ended.signal))) {
       silence.refresh()
       const { type, object } = JSON.parse(line) as WatchLine<T>
       if (type === 'ERROR') return null
@@ -77,6 +79,7 @@ async function watchOnce<T extends KubeObject>(
     return version
   } finally {
     clearTimeout(silence)
+    signal.removeEventListener('abort', end)
   }
 }
 

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { Machine } from '../../src/core/model.js'
 import { PortError, type PortErrorKind } from '../../src/ports/errors.js'
 import type { Machines, Operation, OperationState } from '../../src/ports/machines.js'
+import { whileCollecting } from '../support/garbage.js'
 import { waitUntil } from '../support/wait.js'
 
 /** A provider in front of a real or stand-in cloud that holds one running machine, and what can be asked of it. */
@@ -13,6 +14,8 @@ export interface MachinesUnderTest {
   readonly otherOffering: string
   /** Cuts the provider off from its cloud: every request from now on gets no answer. */
   cutOff(): Promise<void>
+  /** From now on the cloud takes every request and answers none. */
+  fallSilent(): void
   close(): Promise<void>
 }
 
@@ -138,6 +141,28 @@ export function machinesContract(name: string, create: () => Promise<MachinesUnd
         expect(await kindOf(machines.get(id, signal()))).toBe('unreachable')
         expect(await kindOf(machines.stop(id, signal()))).toBe('unreachable')
       }))
+
+    it(
+      'says unreachable when the cloud takes the question and does not answer, and does so in time',
+      () =>
+        using(async ({ machines, id, fallSilent }) => {
+          fallSilent()
+          const caller = new AbortController()
+          const began = performance.now()
+
+          const kinds = await whileCollecting(
+            Promise.all([
+              kindOf(machines.list(caller.signal)),
+              kindOf(machines.get(id, caller.signal)),
+              kindOf(machines.stop(id, caller.signal)),
+            ]),
+          )
+
+          expect(kinds).toEqual(['unreachable', 'unreachable', 'unreachable'])
+          expect(performance.now() - began).toBeLessThan(20_000)
+        }),
+      40_000,
+    )
   })
 }
 

@@ -34,6 +34,7 @@ const underTest = async (): Promise<GroupedMachinesUnderTest> => {
     otherGroup: 'rack-b',
     dedicatedGroup: 'reserved',
     cutOff: () => cloud.close(),
+    fallSilent: () => cloud.faults.add({ count: null, effect: { kind: 'blackHole' } }),
     close: () => cloud.close(),
   }
 }

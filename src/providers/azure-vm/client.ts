@@ -1,6 +1,7 @@
 import { ComputeManagementClient } from '@azure/arm-compute'
 import { DefaultAzureCredential } from '@azure/identity'
 import { EnvHttpProxyAgent, fetch } from 'undici'
+import { answerWithin, DeadlineError } from '../../ports/deadline.js'
 import { PortError } from '../../ports/errors.js'
 import type { AzureEnvironment } from './environment.js'
 import { asPortError, secondsOf } from './errors.js'
@@ -195,11 +196,13 @@ export class AzureClient {
   ): Promise<T> {
     const deadlineMs = kind === 'skus' ? SIZES_DEADLINE_MS : DEADLINE_MS
     try {
-      return await call(AbortSignal.any([signal, AbortSignal.timeout(deadlineMs)]))
+      // The SDK does not give up a token that does not come.
+      return await answerWithin(deadlineMs, signal, call)
     } catch (error) {
       // Somebody's decision to stop is not Azure's fault and must not look like it.
       signal.throwIfAborted()
       if (error instanceof PortError) throw error
+      if (error instanceof DeadlineError) throw new PortError('unreachable', `${what}: ${error.message}`)
       const failure = asPortError(what, error)
       if (failure.kind === 'throttled') this.#pace.quiet.begin(kind, failure.retryAfterSeconds ?? 1)
       throw failure

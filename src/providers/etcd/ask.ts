@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { Agent, request } from 'undici'
 import type { z } from 'zod'
+import { answerWithin } from '../../ports/deadline.js'
 
 /** A member that hangs must not hold up what the others have to say, in milliseconds. */
 const DEADLINE_MS = 2_000
@@ -36,19 +37,21 @@ export class Asking {
   ): Promise<Said<{ readonly status: number; readonly text: string }>> {
     signal.throwIfAborted()
     try {
-      const response = await request(url, {
-        dispatcher: await this.#connections(),
-        method: body === undefined ? 'GET' : 'POST',
-        ...(body === undefined
-          ? {}
-          : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
-        signal: AbortSignal.any([signal, AbortSignal.timeout(deadlineMs)]),
+      return await answerWithin(deadlineMs, signal, async (within) => {
+        const response = await request(url, {
+          dispatcher: await this.#connections(),
+          method: body === undefined ? 'GET' : 'POST',
+          ...(body === undefined
+            ? {}
+            : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
+          signal: within,
+        })
+        return { answer: { status: response.statusCode, text: await response.body.text() } }
       })
-      return { answer: { status: response.statusCode, text: await response.body.text() } }
     } catch (error) {
       // Somebody's decision to stop is no answer of the member's.
       signal.throwIfAborted()
-      return { why: `${url}: ${this.#inWords(error, deadlineMs)}` }
+      return { why: `${url}: ${this.#inWords(error)}` }
     }
   }
 
@@ -64,9 +67,8 @@ export class Asking {
       : { why: `${url}: what answers there is not etcd: ${oneLine(text)}` }
   }
 
-  #inWords(error: unknown, deadlineMs: number): string {
+  #inWords(error: unknown): string {
     if (!(error instanceof Error)) return String(error)
-    if (error.name === 'TimeoutError') return `no answer within ${deadlineMs / 1000} s`
     const words = error.message || ('code' in error ? String(error.code) : error.name)
     // All that TLS 1.3 shows of a server that misses the client's certificate.
     const hint =

@@ -1,12 +1,13 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { KubernetesAccess } from '../../core/spec.js'
+import { DeadlineError, unlessAborted, withDeadline } from '../../ports/deadline.js'
 import { PortError } from '../../ports/errors.js'
 import { Believed } from './believed.js'
 import type { Answer, Call } from './call.js'
 import { Credentials, type Session } from './credentials.js'
-import { DeadlineError, PATIENCE_MS, REQUEST_MS, unlessAborted, withDeadline } from './deadline.js'
 import { Endpoints } from './endpoints.js'
 import { answerError, type Failure, failureOf, isForbiddenByRules, noAnswerError } from './errors.js'
+import { PATIENCE_MS, REQUEST_MS } from './patience.js'
 import { type Response, readAnswer, send } from './send.js'
 
 type Take<T> = (response: Response, server: string) => Promise<T>

@@ -2,9 +2,10 @@ import type https from 'node:https'
 import type { KubeConfig } from '@kubernetes/client-node'
 import { Agent, type Dispatcher, ProxyAgent } from 'undici'
 import type { KubernetesAccess } from '../../core/spec.js'
+import { DeadlineError, unlessAborted, withDeadline } from '../../ports/deadline.js'
 import { PortError } from '../../ports/errors.js'
-import { DeadlineError, PATIENCE_MS, unlessAborted, withDeadline } from './deadline.js'
 import { checkServer, loadKubeConfig } from './kubeconfig.js'
+import { PATIENCE_MS } from './patience.js'
 
 /** Everything a request needs besides its path. */
 export interface Session {

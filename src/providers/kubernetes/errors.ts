@@ -1,7 +1,7 @@
 import { z } from 'zod'
+import { DeadlineError } from '../../ports/deadline.js'
 import { PortError, type PortErrorKind } from '../../ports/errors.js'
 import type { Answer } from './call.js'
-import { DeadlineError } from './deadline.js'
 
 /** The API server's own account of what went wrong. Anything else comes from something in between. */
 const STATUS = z.object({

@@ -1,7 +1,7 @@
 import type { NodeRecord } from '../../core/model.js'
 import { RECENT_SECONDS, type Watching } from '../../ports/cluster.js'
+import { unlessAborted } from '../../ports/deadline.js'
 import type { KubernetesApi } from './api.js'
-import { unlessAborted } from './deadline.js'
 import { NodeCacheContent, readSlimNode, type SlimNode } from './node-cache-content.js'
 import { list } from './objects.js'
 import { type Follower, followWatch, type LiveWatching, type WatchEvent } from './watch.js'

@@ -1,7 +1,7 @@
 import { type Dispatcher, request } from 'undici'
+import { follow, unlessAborted } from '../../ports/deadline.js'
 import type { Answer, Call } from './call.js'
 import type { Session } from './credentials.js'
-import { follow, unlessAborted } from './deadline.js'
 
 export type Response = Dispatcher.ResponseData
 

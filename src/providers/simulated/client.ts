@@ -1,5 +1,6 @@
 import { fetch } from 'undici'
 import type { z } from 'zod'
+import { answerWithin } from '../../ports/deadline.js'
 import { PortError, type PortErrorKind } from '../../ports/errors.js'
 import { problemAnswer } from './schema.js'
 
@@ -43,16 +44,18 @@ export class SimulatedClient {
   ): Promise<{ status: number; text: string; retryAfterSeconds: number | null }> {
     signal.throwIfAborted()
     try {
-      const response = await fetch(this.#url + path, {
-        method,
-        headers: { 'x-client': `noderoll/${process.pid}`, 'content-type': 'application/json' },
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-        signal: AbortSignal.any([signal, AbortSignal.timeout(deadlineMs)]),
+      return await answerWithin(deadlineMs, signal, async (within) => {
+        const response = await fetch(this.#url + path, {
+          method,
+          headers: { 'x-client': `noderoll/${process.pid}`, 'content-type': 'application/json' },
+          ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+          signal: within,
+        })
+        const text = await response.text()
+        const retryAfter = Number.parseInt(response.headers.get('retry-after') ?? '', 10)
+        const retryAfterSeconds = Number.isNaN(retryAfter) ? null : retryAfter
+        return { status: response.status, text, retryAfterSeconds }
       })
-      const text = await response.text()
-      const retryAfter = Number.parseInt(response.headers.get('retry-after') ?? '', 10)
-      const retryAfterSeconds = Number.isNaN(retryAfter) ? null : retryAfter
-      return { status: response.status, text, retryAfterSeconds }
     } catch (error) {
       // Somebody's decision to stop is not the cloud's fault and must not look like it.
       signal.throwIfAborted()

@@ -14,6 +14,7 @@ async function underTest(): Promise<GroupedMachinesUnderTest> {
     otherGroup: 'ppg-b',
     dedicatedGroup: 'reserved',
     cutOff: () => arm.close(),
+    fallSilent: () => void arm.onRequest({}, () => new Promise(() => undefined), 'arrival'),
     close: () => arm.close(),
   }
 }

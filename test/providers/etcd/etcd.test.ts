@@ -5,6 +5,7 @@ import type { ControlPlane } from '../../../src/ports/etcd.js'
 import { etcdControlPlane, etcdMetricsControlPlane } from '../../../src/providers/etcd/control-planes.js'
 import { etcdMetricsOptions, etcdOptions } from '../../../src/providers/etcd/schema.js'
 import { EtcdMembers } from '../../support/etcd-members.js'
+import { whileCollecting } from '../../support/garbage.js'
 import { freePort } from '../../support/ports.js'
 import { waitUntil } from '../../support/wait.js'
 
@@ -73,7 +74,7 @@ describe('three members of a real etcd', () => {
       const { process } = etcd.members[Number(follower.slice(2)) - 1] as EtcdMembers['members'][number]
       process.pause()
       try {
-        const members = await membersOf(plane())
+        const members = await whileCollecting(membersOf(plane()))
 
         const { [follower]: hung, ...others } = members
         expect(hung).toMatchObject({ health: 'unknown', caughtUp: false })

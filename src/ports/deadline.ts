@@ -1,9 +1,3 @@
-/** Longest time for one call to the API, tries on other API servers included: a hung server must not hang a rollout. */
-export const REQUEST_MS = 10_000
-
-/** How long an API server may keep silent, or a connection take, before another one is asked instead. */
-export const PATIENCE_MS = 3_000
-
 /** A limit of ours has passed. Not the caller's abort, which keeps its own reason. */
 export class DeadlineError extends Error {
   constructor(limitMs: number) {
@@ -12,7 +6,12 @@ export class DeadlineError extends Error {
   }
 }
 
-/** Runs `act` with a signal that aborts when `outer` does or when the time is up; `act` has to end then. */
+/**
+ * Runs `act` with a signal that aborts when `outer` does or when the time is up; `act` has to end then.
+ *
+ * Never with `AbortSignal.any` over an `AbortSignal.timeout`: a garbage collection can take the timeout away before it
+ * fires (nodejs/node#57736), and a rollout then waits for a machine that hangs for as long as it hangs.
+ */
 export async function withDeadline<T>(
   limitMs: number,
   outer: AbortSignal,
@@ -28,6 +27,15 @@ export async function withDeadline<T>(
     clearTimeout(timer)
     letGo()
   }
+}
+
+/** The same for an `act` that may take no notice of its signal: throws `DeadlineError`, or `outer`'s reason, all the same. */
+export function answerWithin<T>(
+  limitMs: number,
+  outer: AbortSignal,
+  act: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  return withDeadline(limitMs, outer, (within) => unlessAborted(act(within), within))
 }
 
 /** What is to be done when a signal aborts, and the one listener that does it. */
