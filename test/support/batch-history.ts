@@ -36,6 +36,23 @@ export async function secondsOf(handle: WorkflowHandle, step: string): Promise<n
   return secondsAt(ended) - secondsAt(asked)
 }
 
+/** Every step, and how long it took; one that had not ended, until the last event. */
+export async function stepsOf(
+  handle: WorkflowHandle,
+): Promise<{ readonly name: string; readonly seconds: number; readonly hasEnded: boolean }[]> {
+  const { events } = await handle.fetchHistory()
+  const last = events?.at(-1)
+  return (events ?? []).flatMap((asked) => {
+    const name = asked.activityTaskScheduledEventAttributes?.activityType?.name
+    if (name == null || last === undefined) return []
+    const ended = (events ?? []).find((one) => {
+      const of = endOfActivity(one)?.scheduledEventId
+      return of != null && String(of) === String(asked.eventId)
+    })
+    return [{ name, seconds: secondsAt(ended ?? last) - secondsAt(asked), hasEnded: ended !== undefined }]
+  })
+}
+
 function secondsAt({ eventTime }: HistoryEvent): number {
   return Number(eventTime?.seconds ?? 0) + (eventTime?.nanos ?? 0) / 1e9
 }

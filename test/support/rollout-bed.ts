@@ -18,6 +18,7 @@ import { cleanCluster, type RealControlPlane, realControlPlane, realTemporal } f
 import type { FaultProxy } from './proxy.js'
 import './quiet-runtime.js'
 import { StartedWorkflows } from './started-workflows.js'
+import { tellOnFailure } from './tell-on-failure.js'
 import type { TemporalServer } from './temporal.js'
 import { WorkerProcess, type WorkerProcessSettings } from './worker-process.js'
 
@@ -211,7 +212,9 @@ export class RolloutBed {
     workflowId: string = randomUUID(),
     client = this.client,
   ): Promise<WorkflowHandle> {
-    return client.workflow.start(type, { taskQueue: this.taskQueue, workflowId, args: [input] })
+    const handle = await client.workflow.start(type, { taskQueue: this.taskQueue, workflowId, args: [input] })
+    tellOnFailure(handle)
+    return handle
   }
 
   /** Starts a rollout and waits for its end. */

@@ -102,8 +102,9 @@ export class StackedControlPlane extends ControlPlaneClient {
     )
   }
 
-  /** What a test has killed or stopped runs again. */
+  /** What a test has killed or paused runs again. */
   async mend(): Promise<void> {
+    for (const one of [...this.members, ...this.apiServers]) if (one.running) one.resume()
     const down = [...this.members, ...this.apiServers].filter((one) => !one.running)
     await Promise.all(down.map((one) => one.start()))
     await waitUntil(
