@@ -26,7 +26,8 @@ export interface WorkerSettings {
   readonly address: string
   /** Where in Kubernetes this process runs, as it was told; null: nowhere it knows of. */
   readonly place?: PodPlace | null
-  readonly interceptors?: NonNullable<WorkerOptions['interceptors']>
+  /** What tests add to the options of the SDK. */
+  readonly more?: Pick<WorkerOptions, 'interceptors' | 'debugMode'>
 }
 
 /** A worker over the worlds this process can reach. Throws when the Temporal server does not answer. */
@@ -45,7 +46,7 @@ export async function createWorker(settings: WorkerSettings): Promise<Worker> {
     // The watches of the world live as long as the worker runs, however it ends.
     plugins: [{ name: 'noderoll.world', runWorker: (running, next) => next(running).finally(world.close) }],
     identity: settings.identity ?? workerIdentity(settings.place ?? null),
-    ...(settings.interceptors === undefined ? {} : { interceptors: settings.interceptors }),
+    ...settings.more,
     workflowBundle: settings.workflowBundle ?? (await bundleWorkflows()),
     shutdownGraceTime: `${graceSeconds} seconds`,
     // A stop that hangs must not keep the process for ever: activities are safe to repeat elsewhere.

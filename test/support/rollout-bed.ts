@@ -138,6 +138,9 @@ export class RolloutBed {
       address: this.address,
       workflowBundle: await workflowBundle(),
       shutdownGraceSeconds: 1,
+      // Workflows in this thread, as in a replay: a thread for each of some 200 workers takes a processor a minute in
+      // all. Workers in processes of their own have theirs.
+      more: { debugMode: true },
     })
     const running = worker.run()
     this.worker = {

@@ -22,7 +22,9 @@ const worker = await createWorker({
   place: PLACE === undefined ? null : JSON.parse(PLACE),
   workflowBundle: { codePath: BUNDLE },
   shutdownGraceSeconds: 1,
-  ...(KILL_POINT === undefined ? {} : { interceptors: { activity: [killAt(JSON.parse(KILL_POINT))] } }),
+  ...(KILL_POINT === undefined
+    ? {}
+    : { more: { interceptors: { activity: [killAt(JSON.parse(KILL_POINT))] } } }),
 })
 const running = worker.run()
 process.send?.('ready')
