@@ -24,16 +24,9 @@ export async function stepsOpenAt(handle: WorkflowHandle, step: string): Promise
 
 /** How long the first step of this name took, from when it was asked for until it had ended in any way. */
 export async function secondsOf(handle: WorkflowHandle, step: string): Promise<number> {
-  const { events = [] } = await handle.fetchHistory()
-  const asked = (events ?? []).find(
-    ({ activityTaskScheduledEventAttributes: scheduled }) => scheduled?.activityType?.name === step,
-  )
-  const ended = (events ?? []).find((event) => {
-    const scheduledEventId = endOfActivity(event)?.scheduledEventId
-    return scheduledEventId != null && String(scheduledEventId) === String(asked?.eventId)
-  })
-  if (!asked || !ended) throw new Error(`the history has no ${step} that has ended`)
-  return secondsAt(ended) - secondsAt(asked)
+  const first = (await stepsOf(handle)).find(({ name }) => name === step)
+  if (!first?.hasEnded) throw new Error(`the history has no ${step} that has ended`)
+  return first.seconds
 }
 
 /** Every step, and how long it took; one that had not ended, until the last event. */
