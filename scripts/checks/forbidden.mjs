@@ -29,7 +29,7 @@ const RULES = [
   },
   {
     pattern: /\bAbortSignal\.any\(/g,
-    why: 'a garbage collection can lose the abort of its sources; src/ports/deadline.ts has what cannot',
+    why: 'on Node 20 a garbage collection can lose the abort of its sources; src/ports/deadline.ts has what cannot',
     in: isCode,
   },
 ]

@@ -9,8 +9,8 @@ export class DeadlineError extends Error {
 /**
  * Runs `act` with a signal that aborts when `outer` does or when the time is up; `act` has to end then.
  *
- * Never with `AbortSignal.any` over an `AbortSignal.timeout`: a garbage collection can take the timeout away before it
- * fires (nodejs/node#57736), and a rollout then waits for a machine that hangs for as long as it hangs.
+ * Not with `AbortSignal.any` over an `AbortSignal.timeout`: on Node 20 a garbage collection can take the timeout away before
+ * it fires (nodejs/node#57736), and a rollout then waits for a machine that hangs for as long as it hangs.
  */
 export async function withDeadline<T>(
   limitMs: number,

@@ -138,8 +138,8 @@ export class RolloutBed {
       address: this.address,
       workflowBundle: await workflowBundle(),
       shutdownGraceSeconds: 1,
-      // Workflows in this thread, as in a replay: a thread for each of some 200 workers takes a processor a minute in
-      // all. Workers in processes of their own have theirs.
+      // Workflows in this thread, as in a replay: with one of its own a worker's start and stop take a processor 0.23 s, so
+      // 0.03 s. Workers in processes of their own have such threads.
       more: { debugMode: true },
     })
     const running = worker.run()

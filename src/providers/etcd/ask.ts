@@ -35,7 +35,6 @@ export class Asking {
     body?: unknown,
     deadlineMs = DEADLINE_MS,
   ): Promise<Said<{ readonly status: number; readonly text: string }>> {
-    signal.throwIfAborted()
     try {
       return await answerWithin(deadlineMs, signal, async (within) => {
         const response = await request(url, {

@@ -2,7 +2,7 @@ import type https from 'node:https'
 import type { KubeConfig } from '@kubernetes/client-node'
 import { Agent, type Dispatcher, ProxyAgent } from 'undici'
 import type { KubernetesAccess } from '../../core/spec.js'
-import { DeadlineError, unlessAborted, withDeadline } from '../../ports/deadline.js'
+import { answerWithin, DeadlineError } from '../../ports/deadline.js'
 import { PortError } from '../../ports/errors.js'
 import { checkServer, loadKubeConfig } from './kubeconfig.js'
 import { PATIENCE_MS } from './patience.js'
@@ -106,9 +106,7 @@ async function ask(config: KubeConfig, options: https.RequestOptions): Promise<v
   const source = `${command ? `The plugin ${command}` : 'A file'} named by the kubeconfig`
   try {
     // Shared by everybody who asks meanwhile, so that no single caller's end may end it.
-    await withDeadline(PLUGIN_MS, new AbortController().signal, (limit) =>
-      unlessAborted(config.applyToHTTPSOptions(options), limit),
-    )
+    await answerWithin(PLUGIN_MS, new AbortController().signal, () => config.applyToHTTPSOptions(options))
   } catch (error) {
     const hangs = error instanceof DeadlineError
     const what = hangs ? `has not ended after ${PLUGIN_MS / 1000} s` : 'gave no credentials'

@@ -42,7 +42,6 @@ export class SimulatedClient {
     path: string,
     { method = 'GET', body, deadlineMs = DEADLINE_MS, signal }: CallOptions,
   ): Promise<{ status: number; text: string; retryAfterSeconds: number | null }> {
-    signal.throwIfAborted()
     try {
       return await answerWithin(deadlineMs, signal, async (within) => {
         const response = await fetch(this.#url + path, {
